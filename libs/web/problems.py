@@ -15,6 +15,7 @@ MEDIA_TYPE = "application/problem+json"
 TITLES = {
     "answer_not_kept": "It was done, but its answer was not stored",
     "bad_request": "The request cannot be read",
+    "churn_budget": "The churn budget does not allow that now",
     "contradiction": "It contradicts the present state",
     "conflict": "It conflicts with the present state",
     "duplicate_name": "The name is taken",

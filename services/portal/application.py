@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from libs.domain.quota import Quota
 from libs.domain.reservation import ROUNDING, Reservation, ReservationSpec
 from libs.domain.rru_catalogue import RruCatalogue
 from libs.domain.simulation import SimulatedChange, Simulation, SimulationStatus
+from libs.plan_check.churn import churn_budget, counted_preemptions
 from libs.ras.committable_changes import Settled, Why
 from libs.ras.evaluate import coverage_of, short_rru
 from libs.ras.simulation_report import SimulationReport
@@ -67,6 +69,9 @@ class Application:
     costs, catalogue   cost units of the region, under the simulation's policy, and its RRU catalogue
     foreseen_short_rru   reservation -> RRU that the reservation lacks with the simulation's answer, as the simulation
                          said
+    foreseen_over   servers in use that the answer preempted beyond the churn budget to repair promises, as the
+                    simulation said
+    churn_until     when the oldest preemption that the churn budget counts stops counting; None: no such time is known
     reason      reason that the operator `actor` gave; None: not given
     """
 
@@ -79,6 +84,8 @@ class Application:
     catalogue: RruCatalogue
     limits: ApprovalLimits
     foreseen_short_rru: Mapping[str, float]
+    foreseen_over: int
+    churn_until: datetime | None
     actor: str
     reason: str | None
 
@@ -256,8 +263,10 @@ def judge_application(application: Application) -> Refusal | Applied:
         if lacked[one.row] > foreseen + ROUNDING * one.spec.capacity_rru:
             why = f"{one.name} would be short of {lacked[one.row]:.4g} RRU, and the simulation said {foreseen:.4g}"
             return outgrown(why)
-    return _unapproved(application, causes) or Applied(
-        causes=causes, short_rru=tuple(float(lacked[one.row]) for one in application.decisions)
+    return (
+        _over_churn_budget(application)
+        or _unapproved(application, causes)
+        or Applied(causes=causes, short_rru=tuple(float(lacked[one.row]) for one in application.decisions))
     )
 
 
@@ -272,6 +281,31 @@ def _over_quota(application: Application) -> Refusal | None:
             )
             return Refusal(status=409, code="quota_exceeded", detail=detail, figures={"owner": owner})
     return None
+
+
+def _over_churn_budget(application: Application) -> Refusal | None:
+    """Return the refusal of preemptions that the churn budget no longer allows.
+
+    The simulation exceeded the budget for repairs alone. Only another solve can tell whether the rest repairs anything.
+    The budget is that of the policy that the application sets.
+    """
+    budget = churn_budget(application.imagined)
+    if budget is None:
+        return None
+    counted = counted_preemptions(application.imagined, application.plan.target)
+    if budget.exceeded_by(counted) <= application.foreseen_over:
+        return None
+    until = application.churn_until
+    later = "" if until is None else f" The oldest of them counts until {until.astimezone(UTC):%Y-%m-%d %H:%M} UTC."
+    of_each = np.flatnonzero(counted > budget.reservation)
+    names = application.imagined.reservations.name[of_each[:_SHOWN_MAX]]
+    lacks = "".join(f", {budget.reservation[row]} in {name}" for row, name in zip(of_each, names, strict=False))
+    detail = (
+        f"It would preempt {int(counted.sum())} servers in use, and the churn budget has {budget.region} left in "
+        f"{application.simulation.region}{lacks}: {budget.used} count for the last 24 hours.{later} "
+        "Simulate again for a plan within the budget, or apply this one later."
+    )
+    return Refusal(status=409, code="churn_budget", detail=detail)
 
 
 def _unapproved(application: Application, causes: Sequence[Cause]) -> Refusal | None:

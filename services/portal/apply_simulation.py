@@ -34,6 +34,7 @@ from libs.store.capacity.rru_catalogue import load_catalogue
 from libs.store.fleet.regions import load_region
 from libs.store.fleet.servers import count_free_servers
 from libs.store.fleet.snapshot import load_fleet_snapshot
+from libs.store.moves.churn import load_churn_until, with_churn
 from libs.store.plans.plans import commit_plan, lock_lineage, lock_plan
 from libs.store.plans.simulations import load_owners, load_simulated_changes, load_simulation, mark_applied
 from libs.store.platform import audit
@@ -62,20 +63,29 @@ from services.portal.application import (
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ground:
     """The ground of an application: the region's generation and fleet, read at one moment before the simulation is
-    applied. `owners` maps the name of a reservation to its owner.
+    applied.
+
+    owners       reservation -> owner
+    churn_until  when the oldest preemption that the churn budget counts stops counting; None: no such time is known
     """
 
     region_id: int
     generation: int
     fleet: FleetSnapshot
     owners: Mapping[str, str]
+    churn_until: datetime | None
 
 
-def load_ground(tx: Transaction, simulation_id: int) -> Ground:
+def load_ground(tx: Transaction, simulation_id: int, *, now: datetime) -> Ground:
     """Load the ground for applying the simulation. `tx` must come from Database.snapshot(). Raises NotFound."""
     region = load_region(tx, load_simulation(tx, simulation_id).region)
-    fleet, owners = load_fleet_snapshot(tx, region.name), load_owners(tx, region.name)
-    return Ground(region_id=region.region_id, generation=region.generation, fleet=fleet, owners=owners)
+    return Ground(
+        region_id=region.region_id,
+        generation=region.generation,
+        fleet=with_churn(tx, load_fleet_snapshot(tx, region.name), now=now),
+        owners=load_owners(tx, region.name),
+        churn_until=load_churn_until(tx, region.region_id, now=now),
+    )
 
 
 def apply_simulation(
@@ -87,6 +97,7 @@ def apply_simulation(
 
     - 409: the simulation is not done, or was applied already.
     - 409: it contains events, or capacity that no state of the region could meet, or exceeds a quota.
+    - 409: it preempts more servers in use than the churn budget has left, and than the simulation said.
     - 409: it needs an approval and no `reason` is given, or its basis has changed.
     - 403: another person must approve it.
 
@@ -121,6 +132,8 @@ def apply_simulation(
         catalogue=load_catalogue(tx, ground.region_id),
         limits=load_approval_limits(tx, ground.region_id),
         foreseen_short_rru=_foreseen(report),
+        foreseen_over=_foreseen_over(report),
+        churn_until=ground.churn_until,
         actor=actor,
         reason=reason,
     )
@@ -148,6 +161,10 @@ def _imagine(
 def _foreseen(report: SimulationReport | None) -> dict[str, float]:
     rows = () if report is None else report.difference.reservations or ()
     return {row.reservation: row.short_rru_after for row in rows}
+
+
+def _foreseen_over(report: SimulationReport | None) -> int:
+    return 0 if report is None else int(report.solve.get("churn", {}).get("over", 0))
 
 
 def _load_resized(tx: Transaction, before: FleetSnapshot, imagined: FleetSnapshot) -> dict[int, Reservation]:

@@ -31,6 +31,9 @@ _CHURNED = """
     JOIN reservations USING (reservation_id) WHERE deleted_at IS NULL GROUP BY 1"""
 
 
+_OLDEST = sa.text("SELECT min(churned_at) FROM moves WHERE region_id = :region_id AND churned_at > :since")
+
+
 def with_churn(tx: Transaction, snapshot: FleetSnapshot, *, now: datetime) -> FleetSnapshot:
     """Return the snapshot with `churned`, so that plans for it keep to the churn budget of the 24 hours before `now`.
 
@@ -40,3 +43,9 @@ def with_churn(tx: Transaction, snapshot: FleetSnapshot, *, now: datetime) -> Fl
     found = {row.reservation_id: int(row.servers) for row in tx.execute(sa.text(_CHURNED), values)}
     churned = [found.get(int(reservation_id), 0) for reservation_id in snapshot.reservations.id]
     return replace(snapshot, churned=np.array(churned, np.int64))
+
+
+def load_churn_until(tx: Transaction, region_id: int, *, now: datetime) -> datetime | None:
+    """Return when the oldest preemption of the 24 hours before `now` stops counting; None if there is none."""
+    oldest: datetime | None = tx.execute(_OLDEST, {"region_id": region_id, "since": now - DAY}).scalar_one()
+    return None if oldest is None else oldest + DAY

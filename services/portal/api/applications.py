@@ -36,11 +36,11 @@ def post_apply(
 ) -> Response:
     """Apply the decisions and the plan of a simulation, all or nothing. Answer 409 if its basis has changed since.
 
-    Quotas hold. Above an approval limit this call is the approval: it needs a reason. With four eyes it also needs
-    another person than the one who simulated.
+    Quotas hold, and so does the churn budget. Above an approval limit this call is the approval: it needs a reason.
+    With four eyes it also needs another person than the one who simulated.
     """
     with context.database.snapshot() as reading:
-        ground = load_ground(reading, simulation_id)
+        ground = load_ground(reading, simulation_id, now=context.clock.now())
 
     def effect(tx: Transaction) -> Answer:
         actor, now = principal.name, context.clock.now()

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from datetime import datetime
 
 import numpy as np
 import pytest
@@ -198,8 +199,8 @@ def test_a_server_that_changes_while_it_is_applied_is_named(
     found = simulate(demand=[{"reservation": "thin", "capacity_rru": 2}])
     right = applications.load_ground
 
-    def load_ground(tx: Transaction, simulation_id: int) -> Ground:
-        ground = right(tx, simulation_id)
+    def load_ground(tx: Transaction, simulation_id: int, *, now: datetime) -> Ground:
+        ground = right(tx, simulation_id, now=now)
 
         def touch() -> None:
             with database.write() as tx:
