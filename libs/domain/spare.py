@@ -18,14 +18,18 @@ class IdleServers:
 
     id, generation, msb_id   (K,) int
     hardware_type_id         (K,) int
+    buffer_id                (K,) int    reservation id of its shared buffer; 0: it is free
     rru                      (reservation id, hardware type id) -> RRU; absent: of no use
+    room                     shared buffer -> number of its servers that may be lent now; absent: none
     """
 
     id: Ints
     generation: Ints
     msb_id: Ints
     hardware_type_id: Ints
+    buffer_id: Ints
     rru: Mapping[tuple[int, int], float]
+    room: Mapping[int, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -42,12 +42,15 @@ def lend(
 ) -> list[Loan]:
     """Return the servers to lend to reservations from which nothing can leave and at which nothing arrives. Note their
     arrival in `departures`.
+
+    Servers of shared buffers, which replace lost servers, are lent only if free ones alone do not help.
     """
     idle = snapshot.idle
     if idle is None or not len(idle.id):
         return []
     present = Counter(spare.reservation_id for spare in snapshot.spares)
     kinds = list(zip(idle.msb_id.tolist(), idle.hardware_type_id.tolist(), strict=True))
+    buffer, room = idle.buffer_id.tolist(), Counter(idle.room)
     taken: set[int] = set()
     loans: list[Loan] = []
     for r in sorted(waiting):
@@ -57,14 +60,24 @@ def lend(
         of_use = [
             (k, (msb, idle.rru[r, kind]))
             for k, (msb, kind) in enumerate(kinds)
-            if k not in taken and (r, kind) in idle.rru
+            if k not in taken and (r, kind) in idle.rru and (not buffer[k] or room[buffer[k]] > 0)
         ]
-        for chosen in choose_spares(guard, r, waiting[r], [worth for _, worth in of_use], most=most):
-            k = of_use[chosen][0]
+        free = [(k, worth) for k, worth in of_use if not buffer[k]]
+        few = min([most, *(room[buffer[k]] for k, _ in of_use if buffer[k])])
+        chosen = _choose(guard, r, waiting[r], free, most) or _choose(guard, r, waiting[r], of_use, few)
+        for k in chosen:
             taken.add(k)
+            room[buffer[k]] -= 1
             loans.append(Loan(server_id=int(idle.id[k]), generation=int(idle.generation[k]), reservation_id=r))
             departures.arrive([r])
     return loans
+
+
+def _choose(
+    guard: Guard, reservation_id: int, waiting: Sequence[Worth], idle: Sequence[tuple[int, Worth]], most: int
+) -> list[int]:
+    """Return the indices of the idle servers to lend. `idle` gives each server's index and worth."""
+    return [idle[k][0] for k in choose_spares(guard, reservation_id, waiting, [w for _, w in idle], most=most)]
 
 
 def take_back(snapshot: MovesSnapshot, *, sees_all: bool) -> list[Loan]:

@@ -152,7 +152,9 @@ class World:
             generation=_ints(1 for _ in free),
             msb_id=_ints(s % self.msbs for s in free),
             hardware_type_id=_ints(0 for _ in free),
+            buffer_id=_ints(0 for _ in free),
             rru={(r, 0): 1.0 for r in self.promised},
+            room={},
         )
 
     def lend(self, loan: Loan) -> None:

@@ -14,6 +14,8 @@ from libs.store.platform.database import Transaction
 
 _LIKE_MAX = 4
 """Idle servers of one MSB and hardware type that are read: more of the same would hardly help."""
+LENT_SHARE_MAX = 0.25
+"""Share of a shared buffer's servers that may be away: the others can replace lost servers at once."""
 _SPARES = sa.text(f"""
     SELECT server_id, servers.generation, spare_for_reservation_id AS reservation_id,
            coalesce(current_reservation_id = spare_for_reservation_id, false) AS has_joined,
@@ -23,22 +25,27 @@ _SPARES = sa.text(f"""
     FROM servers JOIN reservations AS borrows ON borrows.reservation_id = spare_for_reservation_id
     LEFT JOIN reservations AS home ON home.reservation_id = target_reservation_id
     WHERE servers.region_id = :region_id AND spare_for_reservation_id IS NOT NULL ORDER BY server_id""")
-# Free servers first, then those of shared buffers, which replace lost servers. An unclean one takes longer to join.
+_UP = f"unavailability = 'none' AND decommissioned_at IS NULL AND NOT {LEAVING}"
+_READY = """current_reservation_id IS NOT DISTINCT FROM target_reservation_id
+          AND in_doubt_reservation_id IS NULL AND spare_for_reservation_id IS NULL
+          AND NOT EXISTS (SELECT FROM moves WHERE moves.server_id = servers.server_id
+                          AND (status = 'running' OR dead_letter = 'open'))"""
+# An unclean server takes longer to join.
 _IDLE = f"""
-    SELECT server_id, generation, msb_id, hardware_type_id FROM (
-        SELECT server_id, servers.generation, msb_id, hardware_type_id, target_reservation_id IS NOT NULL AS is_buffer,
+    SELECT server_id, generation, msb_id, hardware_type_id, coalesce(target_reservation_id, 0) AS buffer_id FROM (
+        SELECT server_id, servers.generation, msb_id, hardware_type_id, target_reservation_id,
                row_number() OVER (PARTITION BY msb_id, hardware_type_id, target_reservation_id IS NOT NULL
                                   ORDER BY unclean, server_id) AS place
         FROM servers JOIN racks USING (rack_id)
         LEFT JOIN reservations AS home ON home.reservation_id = target_reservation_id
-        WHERE servers.region_id = %(region_id)s AND current_reservation_id IS NOT DISTINCT FROM target_reservation_id
+        WHERE servers.region_id = %(region_id)s AND {_UP} AND {_READY}
           AND (target_reservation_id IS NULL OR (home.kind = 'shared_buffer' AND NOT in_use))
-          AND unavailability = 'none' AND decommissioned_at IS NULL AND in_doubt_reservation_id IS NULL
-          AND spare_for_reservation_id IS NULL AND NOT {LEAVING}
-          AND NOT EXISTS (SELECT FROM moves WHERE moves.server_id = servers.server_id
-                          AND (status = 'running' OR dead_letter = 'open'))
-    ) AS idle WHERE place <= %(like_max)s ORDER BY is_buffer, place, msb_id, server_id"""
-_FIELDS = {"id": ">i8", "generation": ">i8", "msb_id": ">i8", "hardware_type_id": ">i8"}
+    ) AS idle WHERE place <= %(like_max)s ORDER BY place, msb_id, server_id"""
+_FIELDS = {"id": ">i8", "generation": ">i8", "msb_id": ">i8", "hardware_type_id": ">i8", "buffer_id": ">i8"}
+_BUFFERS = sa.text(f"""
+    SELECT target_reservation_id AS buffer_id, count(*) AS servers, count(*) FILTER (WHERE {_READY}) AS ready
+    FROM servers JOIN reservations ON reservation_id = target_reservation_id
+    WHERE servers.region_id = :region_id AND kind = 'shared_buffer' AND {_UP} GROUP BY target_reservation_id""")
 # A lent server could break a hard limit of its reservation, so those with one borrow none.
 _WORTH = sa.text("""
     SELECT reservation_id, hardware_type_id, rru FROM reservation_rru JOIN reservations USING (reservation_id)
@@ -66,12 +73,17 @@ def load_spares(tx: Transaction, region_id: int) -> tuple[Spare, ...]:
 
 
 def load_idle_servers(tx: Transaction, region_id: int) -> IdleServers:
-    """Return servers of a region that may be lent: a few of each MSB and hardware type, free ones first."""
+    """Return servers of a region that may be lent: a few of each MSB and hardware type.
+
+    Those of a shared buffer that are lent already, or not in it yet for another reason, take of its room.
+    """
     found = copy_out(tx, _IDLE, {"region_id": region_id, "like_max": _LIKE_MAX}, _FIELDS)
     worth = tx.execute(_WORTH, {"region_id": region_id})
+    buffers = tx.execute(_BUFFERS, {"region_id": region_id})
     return IdleServers(
         **{name: found[name].astype(np.int64) for name in _FIELDS},
         rru={(row.reservation_id, row.hardware_type_id): row.rru for row in worth if row.rru > 0},
+        room={row.buffer_id: int(LENT_SHARE_MAX * row.servers) - (row.servers - row.ready) for row in buffers},
     )
 
 

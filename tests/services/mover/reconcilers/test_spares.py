@@ -3,12 +3,15 @@
 import pytest
 
 from libs.domain.move import MoveStatus
+from libs.domain.replacement import LossVerdict
 from libs.domain.reservation import ReservationKind, ReservationSpec
 from libs.domain.spare import Loan
-from libs.domain.unavailability import Unavailability
+from libs.domain.unavailability import Unavailability, UnavailabilityScope
+from libs.store.fleet.unavailability_events import open_event
 from libs.store.moves.spares import lend_servers
 from libs.store.platform.database import Database
 from services.mover.reconcilers import advance_moves
+from services.mover.reconcilers.draw_replacements import DrawReplacements
 from tests.builders.clock import ManualClock
 from tests.builders.mover import Mover
 from tests.builders.region import region_image
@@ -103,15 +106,15 @@ def test_a_server_that_changed_or_a_reservation_that_is_gone_gets_no_loan(mover:
 BUFFER = "shared-buffer hw-a"
 
 
-def with_buffer(database: Database, clock: ManualClock, spares: set[str], spec: ReservationSpec = ONE) -> Mover:
+def with_buffer(database: Database, clock: ManualClock, spares: set[str], web: ReservationSpec = ONE) -> Mover:
     """As `mover`, but no server is free: `spares` are in the shared buffer, and the others in a third reservation."""
     loose = {"rru": {"hw-a": 1.0}, "survives_msb_loss": False}
     bound = dict.fromkeys(spares, BUFFER) | dict.fromkeys(FREE - spares, "other")
     image = region_image(
         msbs=3,
         reservations={
-            "web": spec,
-            "db": spec,
+            "web": web,
+            "db": ONE,
             "other": ReservationSpec(capacity_rru=8, **loose),
             BUFFER: ReservationSpec(capacity_rru=8, **loose),
         },
@@ -136,7 +139,7 @@ def test_a_spare_of_a_shared_buffer_goes_home_to_it(database: Database, clock: M
 def test_a_reservation_below_its_promise_keeps_its_spare_and_borrows_no_other(
     database: Database, clock: ManualClock
 ) -> None:
-    """Web and db hold two of three RRU, so they cannot let their spares go after the exchange."""
+    """Web holds two of three RRU, so it cannot let its spare go after the exchange."""
     mover = with_buffer(database, clock, FREE, ReservationSpec(capacity_rru=3, rru={"hw-a": 1.0}))
     end(mover)
     assert {name: mover.server(name).current_reservation for name in SWAP} == SWAP
@@ -144,3 +147,43 @@ def test_a_reservation_below_its_promise_keeps_its_spare_and_borrows_no_other(
     number = len(mover.moves())
     end(mover)
     assert len(mover.moves()) == number, "nothing moves any more"
+
+
+@pytest.mark.parametrize(("servers", "most"), [(3, 0), (4, 1), (7, 1), (8, 2)])
+def test_at_most_a_quarter_of_a_shared_buffer_is_lent(
+    database: Database, clock: ManualClock, servers: int, most: int
+) -> None:
+    spares = set(sorted(FREE)[:servers])
+    mover, away = with_buffer(database, clock, spares), 0
+    for _ in range(40):
+        mover.tick(60)
+        gone = {name for name in spares if mover.server(name).current_reservation != BUFFER}
+        away = max(away, len(gone | lent(mover).keys()))
+    assert away == most
+    assert {name: mover.server(name).current_reservation for name in SWAP} == SWAP, "the exchange ends anyway"
+
+
+def test_a_lent_server_that_has_not_joined_may_replace_a_lost_one(database: Database, clock: ManualClock) -> None:
+    mover = with_buffer(database, clock, {"server-01", "server-02", "server-09", "server-10"})
+    while not lent(mover):
+        mover.tick()
+    other = [name for name, to in targets(read(database)).items() if to == "other"]
+    for name in other:
+        with database.write() as tx:
+            open_event(
+                tx,
+                "west",
+                scope=UnavailabilityScope.SERVER,
+                scope_name=name,
+                kind=Unavailability.UNPLANNED,
+                reason="disk",
+                starts_at=clock.now(),
+                ends_at=None,
+                actor="health",
+                now=clock.now(),
+            )
+    assert len(other) == 4
+    assert DrawReplacements(database, clock, "west").reconcile() == {LossVerdict.DRAWN: 4}
+    end(mover)
+    assert lent(mover) == {}
+    assert {mover.server(name).current_reservation for name in FREE - set(other)} == {"other"}
