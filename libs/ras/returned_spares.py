@@ -13,8 +13,9 @@ def return_spares(failures: FailuresSnapshot, target: Indices, with_place: Bools
     """Swap back, in `target` (S,), the lost and the spare servers of earlier plans. Return the number of swaps.
 
     Only where the lost server was down before its plan, is down still, and was lost with its MSB, `with_place` (S,).
-    The reservation must still hold its capacity without the spare server, with nothing but the lost MSB missing. Of the
-    spare servers, those that have not joined go first, then those without containers.
+    The reservation must still hold its capacity without the spare server, with nothing but the lost MSB missing. Its
+    hard limits, which may be newer than the earlier plan, must allow the lost server once it is up. Of the spare
+    servers, those that have not joined go first, then those without containers.
     """
     fleet = failures.fleet
     servers, q = fleet.servers, fleet.reservations
@@ -29,10 +30,23 @@ def return_spares(failures: FailuresSnapshot, target: Indices, with_place: Bools
         spares = np.flatnonzero(like)
         held = np.flatnonzero(servers.available & (target == r))
         held_rru = float(q.rru[r, servers.hardware_type[held]].sum())
-        if not len(spares) or held_rru - q.rru[r, kind] < q.capacity_rru[r] * (1 - ROUNDING):
+        needs_all = held_rru - q.rru[r, kind] < q.capacity_rru[r] * (1 - ROUNDING)
+        if not len(spares) or needs_all or not _may_return(failures, target, row):
             continue
         spare = spares[np.lexsort((spares, servers.in_use[spares], servers.current[spares] == r))[0]]
         target[spare], target[row] = buffer[row], r
         drawn[spare] = False
         returned += 1
     return returned
+
+
+def _may_return(failures: FailuresSnapshot, target: Indices, row: int) -> bool:
+    """Return whether the hard limits of the reservation that lost server `row` allow it to be bound there again, if all
+    that is lost with its MSB comes back.
+    """
+    fleet = failures.fleet
+    servers, q, r = fleet.servers, fleet.reservations, int(failures.swap_from[row])
+    there = np.append(np.flatnonzero((target == r) & (fleet.server_msb == fleet.server_msb[row])), row)
+    load = q.rru[r, servers.hardware_type[there]].sum()
+    fits = load <= q.msb_limit_rru[r] * (1 + ROUNDING)
+    return bool(fits and q.allowed[r, fleet.server_datacenter[row]])

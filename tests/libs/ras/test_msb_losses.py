@@ -2,6 +2,8 @@
 
 import random
 from collections import Counter
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,14 +28,16 @@ class Region:
         self.target = {f"server-{i:02d}": "web" if i % 24 < 18 else "spare" for i in range(96)}
         self.down_at: dict[str, float] = {}
         self.swapped: dict[str, str] = {}
+        self.web = SPECS["web"]
 
     def draw(self, now_s: float) -> Replacements:
         """Decide, check, and bind the servers as decided."""
         failures = failures_snapshot(
+            datacenters=2,
             msbs=4,
             racks_per_msb=4,
             servers_per_rack=6,
-            reservations=SPECS,
+            reservations=SPECS | {"web": self.web},
             kind={"spare": "shared_buffer"},
             current=self.target,
             down=self.down_at,
@@ -113,6 +117,27 @@ def test_a_spare_server_stays_where_the_reservation_would_miss_it() -> None:
     region.draw(20.0)
     web = [name for name, to in region.target.items() if to == "web" and name not in region.down_at]
     assert len(web) == 54, "no spare server of other failures goes, and web keeps its promise"
+
+
+@pytest.mark.parametrize(
+    ("limits", "returned"),
+    [
+        ({}, 3),
+        ({"datacenters": ("dc-00",)}, 3),
+        ({"datacenters": ("dc-01",)}, 0),
+        ({"msb_share_max": 18 / 54}, 3),
+        ({"msb_share_max": 17 / 54}, 2),
+    ],
+)
+def test_a_lost_server_goes_back_only_within_hard_limits(limits: dict[str, Any], returned: int) -> None:
+    """Web set its limits after the spare servers were drawn."""
+    region = Region()
+    region.target = {name: to for name, to in region.target.items() if to == "web" or int(name[-2:]) >= 24}
+    region.down_at = {"server-00": 0.0, "server-06": 0.0, "server-12": 0.0}
+    assert counted(region.draw(0.0)) == {LossVerdict.DRAWN: 3}
+    region.down_at = {f"server-{i:02d}": 10.0 for i in range(24)} | region.down_at
+    region.web = replace(region.web, **limits)
+    assert region.draw(20.0).returned == returned
 
 
 def test_more_failures_are_explained_in_a_larger_msb() -> None:
