@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 from libs.domain.arrays import Bools, Floats, Indices, Ints
 from libs.domain.fleet import FleetSnapshot, TargetPlan
 
+BURST_LOST_SHARE = 0.25
+"""Share of an MSB's servers that are down, below which the MSB never counts as lost."""
+
 
 class LossVerdict(StrEnum):
     """The decision about one lost server."""

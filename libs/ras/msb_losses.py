@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from libs.domain.arrays import Bools, Floats, Ints
-from libs.domain.replacement import FailuresSnapshot
+from libs.domain.replacement import BURST_LOST_SHARE, FailuresSnapshot
 
-MSB_LOST_SHARE, BURST_LOST_SHARE = 0.5, 0.25
+MSB_LOST_SHARE = 0.5
 """Share of an MSB's servers that are down, above which the MSB counts as lost, for any scope of its events (ADR
-0011). The second share is for servers that went down within one window: so many at a time are no coincidence.
+0011). BURST_LOST_SHARE is for servers that went down within one window: so many at a time are no coincidence.
 """
 WINDOW_S = 300.0
 """Seconds in which failures of one MSB are taken together."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from libs.domain.arrays import Bools
 from libs.domain.fleet import FREE
-from libs.domain.replacement import FailuresSnapshot
+from libs.domain.replacement import BURST_LOST_SHARE, FailuresSnapshot
 from libs.store.fleet.inventory_snapshot import IMPORTED
 from libs.store.fleet.regions import load_region
 from libs.store.fleet.snapshot import load_fleet_snapshot
@@ -35,6 +35,12 @@ _SWAPPED = """
       AND NOT EXISTS (SELECT FROM plan_changes later
                       WHERE later.server_id = servers.server_id AND later.plan_id > plans.plan_id)
     ORDER BY server_id"""
+# An MSB of these servers that may count as lost, so that their replacements may be taken back.
+_HARD_HIT = """
+    SELECT msb_id FROM servers JOIN racks USING (rack_id)
+    WHERE decommissioned_at IS NULL
+      AND msb_id IN (SELECT msb_id FROM servers JOIN racks USING (rack_id) WHERE server_id = ANY(:server_ids))
+    GROUP BY msb_id HAVING count(*) FILTER (WHERE unavailability = 'unplanned') > :share * count(*) LIMIT 1"""
 # An event of an import says that a server was down when it was listed, and not since when.
 _DOWN = """
     WITH open AS (
@@ -71,7 +77,7 @@ _SPARE = """
 
 def load_failures(tx: Transaction, region_name: str, *, now: datetime) -> FailuresSnapshot | None:
     """Return a region with its lost servers. Return None, at almost no cost, if no server is lost and none that was
-    replaced within the last hour is still down.
+    replaced within the last hour is down in an MSB that may be lost.
 
     `tx` must come from Database.snapshot(), so that all data are of one moment. Raises NotFound if the region does not
     exist.
@@ -80,7 +86,9 @@ def load_failures(tx: Transaction, region_name: str, *, now: datetime) -> Failur
     values = {"region_id": region_id, "now": now}
     lost = tx.execute(sa.text(_LOST), values).scalars().all()
     swapped = tx.execute(sa.text(_SWAPPED), {**values, "swapped_after": now - _SWAPS_KEPT}).all()
-    if not lost and not any(row.is_down for row in swapped):
+    replaced = [row.server_id for row in swapped if row.is_down]
+    hard_hit = sa.text(_HARD_HIT), {"server_ids": replaced, "share": BURST_LOST_SHARE}
+    if not lost and not (replaced and tx.execute(*hard_hit).first()):
         return None
     down = tx.execute(sa.text(_DOWN), {**values, "imported": IMPORTED}).all()
     fleet = load_fleet_snapshot(tx, region_name)

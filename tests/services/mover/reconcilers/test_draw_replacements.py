@@ -13,6 +13,7 @@ from libs.reconcile.errors import StaleGeneration
 from libs.store.fleet.regions import load_region
 from libs.store.fleet.servers import InUse, ServerFilter, list_servers, set_in_use
 from libs.store.fleet.unavailability_events import end_event, open_event
+from libs.store.moves.replacement_need import load_failures
 from libs.store.plans.plans import list_plans
 from libs.store.platform.database import Database
 from libs.store.platform.jobs import list_jobs
@@ -102,6 +103,21 @@ def test_a_failed_server_is_replaced_and_joins_the_buffer_when_it_is_mended(regi
     region.mend(event)
     assert region.draw() == {}
     assert region.targets() == after, "web is not given more than it had"
+
+
+def test_a_replaced_server_has_the_fleet_read_only_while_its_msb_may_be_lost(region: Region) -> None:
+    def reads_fleet() -> bool:
+        with region.database.snapshot() as tx:
+            return load_failures(tx, "west", now=region.clock.now()) is not None
+
+    region.fail(UnavailabilityScope.SERVER, "server-01")
+    assert reads_fleet()
+    assert region.draw() == {"drawn": 1}
+    assert not reads_fleet()
+    region.fail(UnavailabilityScope.SERVER, "server-04")
+    assert not reads_fleet(), "a quarter of the MSB is down"
+    region.fail(UnavailabilityScope.SERVER, "server-05")
+    assert reads_fleet(), "more than a quarter is down"
 
 
 def test_a_rack_draws_for_each_of_its_servers_and_says_what_the_buffer_could_not(region: Region) -> None:
