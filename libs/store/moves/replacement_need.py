@@ -76,8 +76,9 @@ _SPARE = """
 
 
 def load_failures(tx: Transaction, region_name: str, *, now: datetime) -> FailuresSnapshot | None:
-    """Return a region with its lost servers. Return None, at almost no cost, if no server is lost and none that was
-    replaced within the last hour is down in an MSB that may be lost.
+    """Return a region with its lost servers; None, at almost no cost, if there is nothing to decide.
+
+    There is if a server is lost, or one that was replaced within the last hour is down in an MSB that may be lost.
 
     `tx` must come from Database.snapshot(), so that all data are of one moment. Raises NotFound if the region does not
     exist.
