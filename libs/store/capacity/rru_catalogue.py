@@ -17,7 +17,6 @@ from libs.store.platform.database import Transaction
 from libs.store.platform.refusals import NotFound
 from libs.store.tables import regions, rru_versions
 
-ACTOR = "solver.catalogue"
 _table = rru_versions
 _SELECT = sa.select(_table, regions.c.name.label("region")).join(regions, regions.c.region_id == _table.c.region_id)
 _CURRENT = """
@@ -132,7 +131,7 @@ def append_version(
         raise StaleGeneration("class of workload", workload_class, expected=after, found=found.version)
 
 
-def follow_catalogue(tx: Transaction, region_id: int, *, now: datetime) -> int:
+def follow_catalogue(tx: Transaction, region_id: int, *, actor: str, now: datetime) -> int:
     """Give the RRUs of their class's present version to the reservations that name a class. Idempotent.
 
     A reservation whose window has not begun gets them when it begins: its request rests on its generation. Return the
@@ -148,7 +147,7 @@ def follow_catalogue(tx: Transaction, region_id: int, *, now: datetime) -> int:
             tx.execute(sa.text(statement), {"region_id": region_id, "ids": sorted(stale)})
         audit.append(
             tx,
-            actor=ACTOR,
+            actor=actor,
             action="follow_catalogue",
             subject_kind="region",
             subject_id=region_id,

@@ -55,6 +55,7 @@ from services.solver.kept_bundles import keep_bundle
 from services.solver.phase_spans import PhaseSpans
 from services.solver.settings import SolverSettings
 
+ACTOR = "solver.catalogue"
 log = get_logger(__name__)
 
 
@@ -130,7 +131,7 @@ class SolveBindings:
         with self.database.write() as tx:
             region = load_region(tx, self.region, lock=True)
             size_shared_buffers(tx, region.region_id, share=region.policy.shared_buffer_share, now=now)
-            follow_catalogue(tx, region.region_id, now=now)
+            follow_catalogue(tx, region.region_id, actor=ACTOR, now=now)
             crash_point("solver.buffers.before")
         crash_point("solver.buffers.after")
         with self.database.snapshot() as tx:

@@ -44,7 +44,7 @@ def database(database_url: str) -> Iterator[Database]:
 
 
 def follow(tx: Transaction) -> int:
-    return follow_catalogue(tx, load_region(tx, "west").region_id, now=NOW)
+    return follow_catalogue(tx, load_region(tx, "west").region_id, actor="solver.catalogue", now=NOW)
 
 
 def found(database: Database) -> dict[str, tuple[Mapping[str, float], int]]:
