@@ -43,7 +43,7 @@ def return_spares(failures: FailuresSnapshot, target: Indices, with_place: Bools
 def _may_return(failures: FailuresSnapshot, target: Indices, row: int) -> bool:
     """Return whether the lost server `row` may be bound again to the reservation that it left, by its hard limits.
 
-    What else is down in its MSB counts, for it comes back too.
+    Other servers that are down in its MSB count, for they come back too.
     """
     fleet = failures.fleet
     servers, q, r = fleet.servers, fleet.reservations, int(failures.swap_from[row])
