@@ -191,7 +191,8 @@ class WaitingServers:
     in_use                     (N,) bool
     other_profile              (N,) bool   the target's host profile differs from the server's
     unclean                    (N,) bool   the server left a reservation and was not cleaned since
-    from_buffer, to_buffer     (N,) bool   the reservation that it leaves, or is to be in, is a shared buffer
+    from_buffer                (N,) bool   the current reservation is a shared buffer
+    to_buffer                  (N,) bool   the target is a shared buffer
     lent                       (N,) bool   a reservation has the server for the time of an exchange: it is `target_id`
     leaves_rru                 (N,) RRU    RRU that the current reservation loses when the server leaves
     """

@@ -9,8 +9,8 @@ from libs.domain.arrays import Bools, Floats, Ints, Names
 from libs.domain.move import MoveStep
 from libs.domain.mover import MoverBounds
 
-NOBODY = -1
-"""The value in an array of reservations for none."""
+NONE = -1
+"""The value for no reservation, in an array of rows of reservations."""
 NEVER = -1
 """The value in an array of waves for a move that cannot go."""
 FEW_SHARE = 0.02
@@ -23,9 +23,9 @@ class MovesToMake:
 
     server      (N,) int     row of the snapshot
     msb         (N,) int     index of the server's MSB
-    source      (N,) int     row of the reservation that loses the server, or NOBODY. A shared buffer or a deleted
-                             reservation counts as none: the guard does not ask for them
-    to          (N,) int     row of the reservation that gets the server, or NOBODY
+    source      (N,) int     row of the reservation that loses the server; NONE: it loses none, or a shared
+                             buffer or a deleted one does, for which the guard does not ask
+    to          (N,) int     row of the reservation that gets the server; NONE: it becomes free
     leaves_rru  (N,) RRU     what `source` loses
     brings_rru  (N,) RRU     what `to` gets
     gone        (N,) bool    the server has left its reservation, or was asked to: what is held does not count it

@@ -9,7 +9,7 @@ import numpy as np
 from libs.domain.arrays import Bools, Floats, Ints
 from libs.domain.reservation import ROUNDING
 from libs.domain.violation import Violation
-from libs.domain.waves import FEW_SHARE, NEVER, NOBODY, MovesToMake, Promises, WavePlan
+from libs.domain.waves import FEW_SHARE, NEVER, NONE, MovesToMake, Promises, WavePlan
 
 
 def check_waves(moves: MovesToMake, promises: Promises, plan: WavePlan) -> list[Violation]:
@@ -27,7 +27,7 @@ def check_waves(moves: MovesToMake, promises: Promises, plan: WavePlan) -> list[
     if not np.array_equal(numbers, np.arange(W)):
         return [Violation(reason="WrongWaves", message=f"{W} waves have the numbers {numbers.tolist()}")]
     held, found = promises.held_rru.copy(), list[Violation]()
-    guarded = (moves.source != NOBODY) & ~moves.gone & (moves.leaves_rru > 0)
+    guarded = (moves.source != NONE) & ~moves.gone & (moves.leaves_rru > 0)
     order = np.argsort(plan.wave, kind="stable")
     ends = np.searchsorted(plan.wave[order], np.arange(W + 1))
     for k in range(W):
@@ -41,7 +41,7 @@ def check_waves(moves: MovesToMake, promises: Promises, plan: WavePlan) -> list[
         at_hold = np.isin(givers, moves.source[leaving[plan.at_hold[leaving]]])
         found += _levels(promises, givers, before, held[givers], at_hold, k)
         found += _few(moves, promises, plan, rows, leaving)
-        joins = rows[moves.to[rows] != NOBODY]
+        joins = rows[moves.to[rows] != NONE]
         np.add.at(held, (moves.to[joins], moves.msb[joins]), moves.brings_rru[joins])
     return [*found, *_left_out(moves, promises, plan, held, guarded)]
 
@@ -66,7 +66,7 @@ def _few(moves: MovesToMake, promises: Promises, plan: WavePlan, rows: Ints, lea
     # Servers that leave at *hold* do not count as arrivals of one another: they go at the same moment.
     steady = np.setdiff1d(rows, at_hold)
     busy = np.bincount(moves.source[others], minlength=R) > 0
-    busy |= np.bincount(moves.to[steady][moves.to[steady] != NOBODY], minlength=R) > 0
+    busy |= np.bincount(moves.to[steady][moves.to[steady] != NONE], minlength=R) > 0
     too_many = (number > 1) & (left_rru > FEW_SHARE * promises.capacity_rru * (1.0 + ROUNDING))
     for r in np.flatnonzero((number > 0) & (busy | too_many)):
         message = f"{number[r]} servers worth {left_rru[r]:.6g} RRU leave {promises.name[r]} at the level hold"

@@ -9,8 +9,7 @@ from datetime import datetime
 from libs.domain.approval import Approval, ApprovalKind, Cause
 from libs.domain.region import Region
 from libs.reconcile.errors import StaleGeneration
-from libs.store.capacity.approvals import create_approval, supersede_of_policy
-from libs.store.platform import audit
+from libs.store.capacity.approvals import ask_for_approval, supersede_of_policy
 from libs.store.platform.database import Transaction
 
 
@@ -35,9 +34,10 @@ def ask_for_policy(
     share, asked = now_so["shared_buffer_share"], change["shared_buffer_share"]
     assert isinstance(asked, float)
     before = {name: now_so[name] for name in change}
-    approval = create_approval(
+    return ask_for_approval(
         tx,
         region.region_id,
+        action="ask_for_policy",
         kind=ApprovalKind.REGION_POLICY,
         causes=[
             Cause(
@@ -48,19 +48,7 @@ def ask_for_policy(
         ],
         change=change,
         before=before,
-        asked_by=[actor],
-        given_reason=reason,
-        now=now,
-    )
-    audit.append(
-        tx,
         actor=actor,
-        action="ask_for_policy",
-        subject_kind="region",
-        subject_id=region.region_id,
-        now=now,
-        before=before,
-        after={"approval_id": approval.approval_id, **change},
         reason=reason,
+        now=now,
     )
-    return approval

@@ -19,6 +19,8 @@ from libs.web.names import unknown_name
 from libs.web.problems import FieldError, Problem, invalid
 from services.portal.solve_slots import solving_slot
 
+EXPLAIN_S_MAX = 10.0
+"""Seconds for the search for deciders while a person waits for the answer."""
 FREE_NAME = "free"
 """The value of `to` for a server bound to no reservation."""
 
@@ -39,7 +41,8 @@ def explain_reservation(
             history = load_readiness_histories(tx, [reservation_id])[reservation_id]
         row = _row(snapshot, reservation)
         solved = None if last is None else last_solve_of(snapshot, row, last[0], last[1])
-        return explain(snapshot, row, last_solve=solved, usable=usable), reservation, history
+        found = explain(snapshot, row, last_solve=solved, usable=usable, time_s_max=EXPLAIN_S_MAX)
+        return found, reservation, history
 
 
 def explain_server(

@@ -11,10 +11,9 @@ from libs.domain.region import Region
 from libs.domain.reservation import ROUNDING
 from libs.domain.rru_catalogue import RruCatalogue, RruVersion
 from libs.reconcile.errors import StaleGeneration
-from libs.store.capacity.approvals import create_approval, supersede_of_class
+from libs.store.capacity.approvals import ask_for_approval, supersede_of_class
 from libs.store.capacity.rru_catalogue import append_version, find_version, load_catalogue, load_class_servers
 from libs.store.fleet.known_names import known_hardware_types
-from libs.store.platform import audit
 from libs.store.platform.database import Transaction
 from libs.web.names import unknown_name
 from libs.web.problems import FieldError, Problem, invalid
@@ -56,29 +55,18 @@ def ask_for_version(
     supersede_of_class(tx, region.region_id, workload_class, decided_by=actor, reason="AskedAnew", now=now)
     servers = load_class_servers(tx, region.region_id, workload_class)
     told = None if before is None else {name: getattr(before, name) for name in change}
-    approval = create_approval(
+    return ask_for_approval(
         tx,
         region.region_id,
+        action="ask_for_rru_class",
         kind=ApprovalKind.RRU_CLASS,
         causes=[_difference(workload_class, version + 1, was, rru), *left_short(servers, was, rru)],
         change=change,
         before=told,
-        asked_by=[actor],
-        given_reason=reason,
-        now=now,
-    )
-    audit.append(
-        tx,
         actor=actor,
-        action="ask_for_rru_class",
-        subject_kind="region",
-        subject_id=region.region_id,
-        now=now,
-        before=told,
-        after={"approval_id": approval.approval_id, **change},
         reason=reason,
+        now=now,
     )
-    return approval
 
 
 def append_approved(tx: Transaction, region: Region, approval: Approval, *, actor: str, now: datetime) -> RruVersion:

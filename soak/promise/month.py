@@ -133,12 +133,12 @@ class Month:
         containers = Containers(client("containers", Role.ALLOCATOR), REGION, self.servers)
 
         def again(action: Action) -> None:
-            agenda.at(agenda.now_s() + _ASK_AGAIN_S, lambda: self._change(action))
+            agenda.at(agenda.now_s() + _ASK_AGAIN_S, partial(self._change, action))
 
         for event in demand:
-            agenda.at(event.at_s, lambda event=event: self._change(lambda: owners.act(event, again)))  # type: ignore[misc]
+            agenda.at(event.at_s, partial(self._change, partial(owners.act, event, again)))
         for failure in self._failures():
-            agenda.at(failure.at_s, lambda failure=failure: nature.fail(failure))  # type: ignore[misc]
+            agenda.at(failure.at_s, partial(nature.fail, failure))
         ends_s = plan.days * DAY_S
         busy_s = ends_s - _QUIET_S
         agenda.every(HOUR_S, ends_s, containers.act)

@@ -21,6 +21,10 @@ from libs.ras.statement import Statement, state_region
 
 NODES_MAX = 500
 """Most nodes of branch and bound for one solve."""
+TIME_S_MAX = 60.0
+"""Default seconds for all questions together."""
+BASE_SHARE = 0.3
+"""Share of the remaining time that each of the two solves may take with which the others are compared."""
 SERVER_COST = 0.01
 """Cost of each held server if moves are free. Without this cost, an answer could as well hold useless servers."""
 
@@ -65,9 +69,9 @@ class Decider:
 
     name     the identifier of the constraint or cost
     subject  the hardware type that the constraint is about; None if it is about no type
-    now      the effect while moves have their price: why the reservation keeps its present servers
-    afresh   the effect while moves are free, with the fewest servers among equally good answers: why the reservation
-             has servers of these types and MSBs at all. None for the price of moves itself
+    now      the effect while moves have their price. It explains why the reservation keeps its present servers
+    afresh   the effect while moves are free. It explains why the reservation has servers of these types and MSBs at
+             all. Of equally good answers, the one with the fewest servers is taken. None for the price of moves itself
     """
 
     name: str
@@ -169,12 +173,13 @@ class _Answer:
     slack: Values
 
 
-def decide(snapshot: FleetSnapshot, reservation: int, *, time_s_max: float = 10.0) -> Deciders:
+def decide(snapshot: FleetSnapshot, reservation: int, *, time_s_max: float = TIME_S_MAX) -> Deciders:
     """Find the constraints and costs that decide which servers the reservation in row `reservation` has.
 
     Solve the reservation with its own servers and the free servers, and again without each constraint or cost in turn.
     A claim that a constraint or cost decides rests on a better answer without it. A claim that it does not decide rests
-    on a lower bound. A question that exceeds its share of `time_s_max` stays open.
+    on a lower bound. A question that exceeds its share of `time_s_max` stays open. The first two solves get larger
+    shares, because all others compare with them.
     """
     deadline = time.monotonic() + time_s_max
     own = of_use(alone(snapshot, reservation, own_and_free(snapshot, reservation)))
@@ -184,15 +189,18 @@ def decide(snapshot: FleetSnapshot, reservation: int, *, time_s_max: float = 10.
     types = np.flatnonzero((own.reservations.rru[0] > 0) & (len(own.topology.msbs) > 0))
     supplies = [supply_of(own, int(t)) for t in types]
     asked = [relaxation for relaxation in (*ALWAYS, *supplies) if relaxation.applies(own)]
-    questions = 2 * len(asked) + 2
+    questions = 2 * len(asked)
+
+    def left_s() -> float:
+        return max(deadline - time.monotonic(), 0.0)
 
     def time_s() -> float:
         nonlocal questions
         questions -= 1
-        return max(deadline - time.monotonic(), 0.0) / (questions + 1)
+        return left_s() / (questions + 1)
 
-    now = _View(own, 0.0, penalty_most).best(held, time_s())
-    afresh = _View(MOVE_COST.relax(own), SERVER_COST, penalty_most).best(now.binding, time_s())
+    now = _View(own, 0.0, penalty_most).best(held, BASE_SHARE * left_s())
+    afresh = _View(MOVE_COST.relax(own), SERVER_COST, penalty_most).best(now.binding, BASE_SHARE * left_s())
     found = [
         Decider(
             name=relaxation.name,

@@ -10,7 +10,7 @@ import numpy as np
 from libs.domain.arrays import Bools, Indices
 from libs.domain.fleet import FREE, FleetSnapshot
 from libs.ras.evaluate import Score, coverage_of, evaluate
-from libs.ras.explain.deciders import Deciders, decide
+from libs.ras.explain.deciders import TIME_S_MAX, Deciders, decide
 from libs.ras.explain.move import Standing, standing_of
 from libs.ras.shortage import Shortage, describe_shortage, stock_of
 from libs.ras.single_reservation import alone
@@ -98,7 +98,7 @@ def explain(
     reservation: int,
     *,
     last_solve: LastSolve | None,
-    time_s_max: float = 10.0,
+    time_s_max: float = TIME_S_MAX,
     usable: Bools | None = None,
 ) -> Explanation:
     """Explain the reservation in row `reservation`: its servers, their cost, and the deciders.

@@ -9,7 +9,7 @@ import numpy as np
 from libs.domain.arrays import Bools, Indices, Ints
 from libs.domain.fleet import FREE, FleetSnapshot
 from libs.domain.move import MoveStep
-from libs.domain.waves import NOBODY, MovesToMake, MovingState, Promises, RunningRows
+from libs.domain.waves import NONE, MovesToMake, MovingState, Promises, RunningRows
 from libs.ras.waves.steps import needed_steps, preferred_order, seconds_of
 
 _STEPS = tuple(MoveStep)
@@ -81,7 +81,7 @@ def moves_of_plan(snapshot: FleetSnapshot, target: Indices, state: MovingState) 
     moves = MovesToMake(
         server=rows,
         msb=snapshot.server_msb[rows].astype(np.int64),
-        source=np.where(guarded, current[rows], NOBODY),
+        source=np.where(guarded, current[rows], NONE),
         to=to,
         leaves_rru=rru[current[rows], kind] * guarded,
         brings_rru=rru[to, kind],
@@ -141,8 +141,8 @@ def _needed(
     needed = dict(
         needed_steps(
             runs=runs | (known & (state.current_id[row] != 0) & unclean),
-            joins=(to != NOBODY) & ~to_buffer,
-            other_profile=(to != NOBODY) & (~known | (state.profile[row] != profiles[to])),
+            joins=(to != NONE) & ~to_buffer,
+            other_profile=(to != NONE) & (~known | (state.profile[row] != profiles[to])),
             unclean=unclean,
             in_doubt=known & state.in_doubt[row],
         )

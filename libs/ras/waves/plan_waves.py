@@ -10,7 +10,7 @@ import numpy as np
 
 from libs.domain.holding import Holding
 from libs.domain.mover import MoverBounds
-from libs.domain.waves import NEVER, NOBODY, MovesToMake, Promises, WavePlan
+from libs.domain.waves import NEVER, NONE, MovesToMake, Promises, WavePlan
 from libs.ras.waves.departures import Departures
 from libs.ras.waves.guard import Guard
 from libs.ras.waves.wave_time import wave_s
@@ -51,9 +51,9 @@ def plan_waves(moves: MovesToMake, promises: Promises, bounds: MoverBounds) -> W
     """Return the waves of `moves`. A wave is all that the guard lets go at its beginning; the next one begins when all
     servers of the wave have joined.
     """
-    guard = Guard(holdings_of(promises, np.unique(moves.source[moves.source != NOBODY]).tolist()))
+    guard = Guard(holdings_of(promises, np.unique(moves.source[moves.source != NONE]).tolist()))
     wave, at_hold = np.full(len(moves), NEVER, np.int64), np.zeros(len(moves), bool)
-    waits = (moves.source != NOBODY) & ~moves.gone & (moves.leaves_rru > 0)
+    waits = (moves.source != NONE) & ~moves.gone & (moves.leaves_rru > 0)
     queues = _queues(moves, np.flatnonzero(waits).tolist())
     chosen = np.flatnonzero(~waits).tolist()
     changed, blocked = set(queues), set[int]()  # blocked: refused at *hold*, and nothing has changed since
@@ -111,7 +111,7 @@ def _land(moves: MovesToMake, guard: Guard, chosen: list[int]) -> set[int]:
     to, msb, rru = moves.to[chosen], moves.msb[chosen], moves.brings_rru[chosen]
     for r, m, brings in zip((to + 1).tolist(), msb.tolist(), rru.tolist(), strict=True):
         guard.arrive(r, m, brings)
-    changed = set(np.unique(np.concatenate([to, moves.source[chosen]])).tolist()) - {NOBODY}
+    changed = set(np.unique(np.concatenate([to, moves.source[chosen]])).tolist()) - {NONE}
     for r in changed:
         guard.start_again(r + 1)
     return changed

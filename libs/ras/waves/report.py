@@ -9,7 +9,7 @@ import numpy as np
 from libs.domain.arrays import Floats, Indices, Ints
 from libs.domain.fleet import FleetSnapshot
 from libs.domain.reservation import ROUNDING
-from libs.domain.waves import NEVER, NOBODY, MovesToMake, MovingState, Promises, WavePlan
+from libs.domain.waves import NEVER, NONE, MovesToMake, MovingState, Promises, WavePlan
 from libs.plan_check.waves import check_waves
 from libs.ras.waves.moves_of_plan import moves_of_plan
 from libs.ras.waves.plan_waves import plan_waves
@@ -77,7 +77,7 @@ def _reservations(moves: MovesToMake, promises: Promises, plan: WavePlan) -> lis
     then those that lose most.
     """
     R = len(promises)
-    goes, loses, gains = plan.wave != NEVER, moves.source != NOBODY, moves.to != NOBODY
+    goes, loses, gains = plan.wave != NEVER, moves.source != NONE, moves.to != NONE
     lost, gained, kept = (
         np.bincount(column[mask], minlength=R)
         for column, mask in ((moves.source, loses & goes), (moves.to, gains & goes), (moves.source, loses & ~goes))
@@ -109,16 +109,16 @@ def _below_survive(moves: MovesToMake, promises: Promises, plan: WavePlan) -> tu
     R = len(promises)
     below_s, lacks = np.zeros(R), np.zeros(R)
     q = np.unique(moves.source[plan.at_hold])  # no other reservation falls below
-    local = np.full(R + 1, NOBODY)
+    local = np.full(R + 1, NONE)
     local[q] = np.arange(len(q))
-    source, to = local[np.where(moves.gone, NOBODY, moves.source)], local[moves.to]
+    source, to = local[np.where(moves.gone, NONE, moves.source)], local[moves.to]
     held, promise = promises.held_rru[q], promises.capacity_rru[q]
     floor = np.minimum(promise, _survives(promises, q, held))
     order = np.argsort(plan.wave, kind="stable")
     ends = np.searchsorted(plan.wave[order], np.arange(len(plan.seconds) + 1))
     for k, seconds in enumerate(plan.seconds):
         rows = order[ends[k] : ends[k + 1]]
-        out, into = rows[source[rows] != NOBODY], rows[to[rows] != NOBODY]
+        out, into = rows[source[rows] != NONE], rows[to[rows] != NONE]
         np.subtract.at(held, (source[out], moves.msb[out]), moves.leaves_rru[out])
         missing = floor - _survives(promises, q, held)
         below = missing > ROUNDING * promise
@@ -139,7 +139,7 @@ def _would_lack(moves: MovesToMake, promises: Promises, plan: WavePlan) -> Float
     least = np.full(R, np.inf)
     stuck = plan.wave == NEVER
     np.minimum.at(least, moves.source[stuck], moves.leaves_rru[stuck])
-    out, into = ~stuck & (moves.source != NOBODY) & ~moves.gone, ~stuck & (moves.to != NOBODY)
+    out, into = ~stuck & (moves.source != NONE) & ~moves.gone, ~stuck & (moves.to != NONE)
     total = promises.held_rru.sum(1) - np.bincount(moves.source[out], moves.leaves_rru[out], minlength=R)
     total += np.bincount(moves.to[into], moves.brings_rru[into], minlength=R)
     lack = least - (total - np.minimum(promises.capacity_rru, total))

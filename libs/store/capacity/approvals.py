@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from libs.domain.approval import Approval, ApprovalKind, ApprovalStatus, Cause
 from libs.domain.page import Page
 from libs.reconcile.errors import StaleGeneration
+from libs.store.platform import audit
 from libs.store.platform.database import Transaction
 from libs.store.platform.refusals import NotFound
 from libs.store.tables import approvals, capacity_requests, regions
@@ -57,6 +58,48 @@ def create_approval(
     }
     new_id = tx.execute(sa.insert(_table).values(values).returning(_table.c.approval_id)).scalar_one()
     return load_approval(tx, new_id)
+
+
+def ask_for_approval(
+    tx: Transaction,
+    region_id: int,
+    *,
+    action: str,
+    kind: ApprovalKind,
+    causes: Sequence[Cause],
+    change: Mapping[str, object],
+    before: Mapping[str, object] | None,
+    actor: str,
+    reason: str | None,
+    now: datetime,
+) -> Approval:
+    """Create a pending approval of a change to a region, with its audit entry, whose action is `action`.
+
+    The caller must first supersede any pending approval of the same subject.
+    """
+    approval = create_approval(
+        tx,
+        region_id,
+        kind=kind,
+        causes=causes,
+        change=change,
+        before=before,
+        asked_by=[actor],
+        given_reason=reason,
+        now=now,
+    )
+    audit.append(
+        tx,
+        actor=actor,
+        action=action,
+        subject_kind="region",
+        subject_id=region_id,
+        now=now,
+        before=before,
+        after={"approval_id": approval.approval_id, **change},
+        reason=reason,
+    )
+    return approval
 
 
 def load_approval(tx: Transaction, approval_id: int) -> Approval:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import datetime
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -211,9 +212,9 @@ def _times(spec: ReservationSpec) -> dict[str, datetime | None]:
 
 def spec_of_json(saved: Mapping[str, object]) -> ReservationSpec:
     """Return a spec from its JSON object, the inverse of spec_json."""
-    fields: dict[str, object] = {**saved, "unit": CapacityUnit(str(saved["unit"]))}
-    fields["datacenters"] = tuple(saved.get("datacenters", ()))  # type: ignore[arg-type]
+    fields: dict[str, Any] = {**saved, "unit": CapacityUnit(str(saved["unit"]))}
+    fields["datacenters"] = tuple(fields.get("datacenters", ()))
     for name in ("starts_at", "ends_at"):  # requests older than the windows of reservations lack them
         at = saved.get(name)
         fields[name] = None if at is None else datetime.fromisoformat(str(at))
-    return ReservationSpec(**fields)  # type: ignore[arg-type]  # as spec_json made it
+    return ReservationSpec(**fields)

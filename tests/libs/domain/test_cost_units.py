@@ -1,6 +1,7 @@
 """The most cost units that a reservation may come to hold."""
 
 import math
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,9 +13,9 @@ from libs.domain.reservation import ReservationSpec
 TABLE = CostTable(units={"big": 2.5}, msbs={"dc-00": 2, "dc-01": 2}, affinity_tolerance=0.05)
 
 
-def most(capacity_rru: float, **spec: object) -> float:
-    given = {"rru": {"small": 1.0}, "survives_msb_loss": False} | spec
-    return most_cost_units(ReservationSpec(capacity_rru=capacity_rru, **given), TABLE)  # type: ignore[arg-type]
+def most(capacity_rru: float, **spec: Any) -> float:
+    given: dict[str, Any] = {"rru": {"small": 1.0}, "survives_msb_loss": False} | spec
+    return most_cost_units(ReservationSpec(capacity_rru=capacity_rru, **given), TABLE)
 
 
 @pytest.mark.parametrize(

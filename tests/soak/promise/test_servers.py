@@ -38,10 +38,10 @@ class World:
         )
         return self.servers.perform([request])[0].state
 
-    def do(self, step: MoveStep, move: int = 1, **more: object) -> StepState:
-        self.ask(step, move, **more)  # type: ignore[arg-type]
+    def do(self, step: MoveStep, move: int = 1, into: str | None = "web") -> StepState:
+        self.ask(step, move, into=into)
         self.at_s += 10_000.0
-        return self.ask(step, move, **more)  # type: ignore[arg-type]
+        return self.ask(step, move, into=into)
 
 
 def test_a_step_takes_time_and_is_seen_when_it_ends() -> None:

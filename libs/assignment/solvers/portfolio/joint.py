@@ -87,7 +87,7 @@ class Joint:
         return now <= was + NEGLIGIBLE * max(1.0, abs(was))
 
     def bound_of_last(self, values: tuple[float, ...]) -> float:
-        """Return a lower bound of the last goal among answers whose other goals are at most `values` (levels,)."""
+        """Return a lower bound of the last goal, valid for answers with other goals at most `values` (levels,)."""
         *above, last = self.goals
         most = sum(self.unit[k] * values[k] for k in above)
         return (self.bound - most if self.last is None else self.last.at(most)) / self.unit[last]

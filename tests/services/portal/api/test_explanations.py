@@ -13,9 +13,16 @@ from libs.ras.solve import plan_target_bindings
 from libs.reconcile.clock import SystemClock
 from libs.store.plans.plans import commit_plan
 from libs.store.platform.database import Database
+from services.portal import explain_reservation
 from tests.builders.stored import read, reservation_id
 from tests.libs.web.conftest import bearer
 from tests.services.portal.conftest import create
+
+
+@pytest.fixture(autouse=True)
+def enough_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give the search for deciders so much time that a busy machine leaves no question open."""
+    monkeypatch.setattr(explain_reservation, "EXPLAIN_S_MAX", 600.0)
 
 
 @pytest.fixture
