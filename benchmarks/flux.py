@@ -9,8 +9,8 @@ from pathlib import Path
 
 from libs.flux.attribution.attributor import Attributor
 from libs.flux.report.summary import plan_document
-from libs.interchange.traces.files import read_traces
 from libs.interchange.traces.intake import Intake
+from libs.interchange.traces.readers import read_traces
 from libs.interchange.world.execution_plan import save_execution_plan
 from libs.interchange.world.placement_plan import placement_plan_document, save_placement_plan
 from libs.interchange.world.read import load_gateways

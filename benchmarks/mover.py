@@ -19,7 +19,7 @@ from libs.domain.fleet import FREE, TargetPlan
 from libs.domain.plan import PlanKind
 from libs.interchange.region.read import load_region
 from libs.ras.waves.report import report_waves
-from libs.reconcile.calls import STEPS
+from libs.reconcile.call_retries import STEPS
 from libs.reconcile.clock import SystemClock
 from libs.store.fleet.snapshot import load_fleet_snapshot
 from libs.store.moves.moving_state import load_moving_state

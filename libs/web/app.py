@@ -21,9 +21,9 @@ from libs.web import health, metrics, reference
 from libs.web.auth import Authentication, require, unavailable
 from libs.web.bodies import BodyLimit
 from libs.web.context import WebContext
+from libs.web.database_metrics import PlatformCollector
 from libs.web.decoding import DecodingBudget, DecodingSettings
 from libs.web.openapi import document
-from libs.web.platform_metrics import PlatformCollector
 from libs.web.problems import FieldError, Problem, invalid, not_found
 from libs.web.rates import RateLimits
 from libs.web.requests import RequestScope

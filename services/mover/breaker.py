@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from libs.actuators.actuator import StepOutcome, StepState
 from libs.domain.mover import Mover
-from libs.reconcile.calls import Breaker
+from libs.reconcile.call_retries import Breaker
 
 
 def answered(outcomes: Sequence[StepOutcome]) -> bool | None:

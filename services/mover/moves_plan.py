@@ -32,7 +32,7 @@ from libs.domain.spare import Loan
 from libs.ras.waves.departures import Departures
 from libs.ras.waves.guard import Guard
 from libs.ras.waves.steps import needed_steps, preferred_order
-from libs.reconcile.calls import BREAKER, CALLS, Backoff, Breaker
+from libs.reconcile.call_retries import BREAKER, CALLS, Backoff, Breaker
 from services.mover.spares_plan import lend, take_back, waiting_by_reservation
 
 

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field
 
 from libs.actuators.registry import actuator_names
 from libs.domain.mover import MOVES_MAX, MSB_SHARE_MAX
-from libs.reconcile.calls import CallSettings
+from libs.reconcile.call_retries import CallSettings
 from libs.reconcile.environment import Settings
 from services.mover.moves_plan import MovePolicy
 

@@ -6,7 +6,7 @@ from libs.actuators.registry import create_actuator
 from libs.actuators.webhook import WebhookSettings
 from libs.jobs.kinds import JobRun, job
 from libs.jobs.working import ServiceJobs
-from libs.reconcile.calls import CallSettings
+from libs.reconcile.call_retries import CallSettings
 from libs.reconcile.environment import read_environment
 from libs.reconcile.jobs import DRAW_REPLACEMENTS, FORGET_HISTORY, MOVE, WATCH_RESERVATIONS
 from libs.reconcile.settings import ClockSettings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from libs.jobs.kinds import JobRun, job
 from libs.jobs.working import ServiceJobs
-from libs.reconcile.calls import CallSettings
+from libs.reconcile.call_retries import CallSettings
 from libs.reconcile.environment import read_environment
 from libs.reconcile.jobs import FORGET_PLANNING, SCHEDULE_PLAN
 from services.planner.reconcilers.forget_planning import ForgetPlanning

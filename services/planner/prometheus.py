@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import orjson
 
-from libs.reconcile.calls import PULLS, Retries
+from libs.reconcile.call_retries import PULLS, Retries
 from libs.reconcile.outgoing import trusted_by
 
 ANSWER_BYTES_MAX = 256 << 20

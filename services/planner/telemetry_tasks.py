@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 
 from libs.jobs.kinds import JobKind, JobRun, job
-from libs.reconcile.calls import CallSettings
+from libs.reconcile.call_retries import CallSettings
 from libs.reconcile.environment import read_environment
 from libs.reconcile.jobs import FORGET_TELEMETRY, PULL_METRICS, SUM_SPANS
 from services.planner.prometheus import Prometheus

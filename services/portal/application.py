@@ -27,7 +27,8 @@ from libs.plan_check.churn import churn_budget, counted_preemptions
 from libs.ras.committable_changes import Settled, Why
 from libs.ras.evaluate import coverage_of, short_rru
 from libs.ras.simulation_report import SimulationReport
-from services.portal.promise_rules import exceeds_quota, lacks_second_person
+from services.portal.quota_rule import exceeds_quota
+from services.portal.second_person_rule import lacks_second_person
 
 _SHOWN_MAX = 5
 

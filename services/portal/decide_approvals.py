@@ -20,8 +20,8 @@ from libs.store.platform.jobs import enqueue
 from libs.store.regions.region_policies import update_policy
 from libs.web.problems import Problem
 from services.portal.end_reservation import drop_scheduled_reservation
-from services.portal.promise_rules import lacks_second_person
 from services.portal.propose_rru import append_approved
+from services.portal.second_person_rule import lacks_second_person
 
 _OF_REGION = (ApprovalKind.REGION_POLICY, ApprovalKind.RRU_CLASS)
 """Kinds of changes that lock the region before their approval, as those that ask for them do."""

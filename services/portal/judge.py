@@ -21,7 +21,7 @@ from libs.domain.rru_catalogue import RruCatalogue
 from libs.domain.verdict import Verdict
 from libs.domain.what_if import with_reservation
 from libs.ras.admission import admit
-from services.portal.promise_rules import exceeds_quota
+from services.portal.quota_rule import exceeds_quota
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

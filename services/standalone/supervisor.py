@@ -13,7 +13,7 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Self
 
-from libs.reconcile.calls import Backoff
+from libs.reconcile.call_retries import Backoff
 from services.standalone.processes import Command, Process, Tell, tell_nothing
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)

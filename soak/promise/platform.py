@@ -24,7 +24,7 @@ from libs.jobs.kinds import JobKind, JobRun
 from libs.jobs.runner import JobRunner
 from libs.jobs.settings import WorkerSettings
 from libs.jobs.tick import tick
-from libs.reconcile.calls import CallSettings
+from libs.reconcile.call_retries import CallSettings
 from libs.reconcile.crash import crash_points_heard
 from libs.reconcile.jobs import MOVE
 from libs.store.platform.database import Database

@@ -12,7 +12,7 @@ from libs.domain.principal import Role
 from libs.domain.region_condition import RegionCondition
 from libs.domain.reservation import ReservationSpec
 from libs.domain.server import Server
-from libs.reconcile.calls import Backoff
+from libs.reconcile.call_retries import Backoff
 from libs.store.fleet.regions import load_region
 from libs.store.fleet.servers import ServerFilter, list_servers
 from libs.store.moves.move_history import list_moves, load_step_records

@@ -23,7 +23,7 @@ from libs.domain.move import (
 )
 from libs.domain.mover import Mover
 from libs.domain.spare import IdleServers, Loan, Spare
-from libs.reconcile.calls import Backoff
+from libs.reconcile.call_retries import Backoff
 from services.mover.moves_plan import MovePolicy, judge_outcome, plan_moves
 
 MOVER = Mover(region="r")

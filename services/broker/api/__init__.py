@@ -7,17 +7,17 @@ from services.broker.api import (
     imports,
     plans,
     region_files,
-    region_schedules,
     regions,
     retirements,
     servers,
+    solve_schedules,
     unavailability_events,
 )
 
 ROUTERS = (
     regions.router,
     region_files.router,
-    region_schedules.router,
+    solve_schedules.router,
     imports.router,
     hardware_types.router,
     servers.router,

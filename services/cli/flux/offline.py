@@ -15,8 +15,8 @@ from libs.flux.models.service_models import fit_service_models
 from libs.flux.planning import Planned, plan_world
 from libs.interchange.bundles.world import open_world
 from libs.interchange.files.tables import Source, has_file
-from libs.interchange.traces.files import read_traces, trace_files
 from libs.interchange.traces.intake import Intake
+from libs.interchange.traces.readers import read_traces, trace_files
 from libs.interchange.world.demand import load_demand
 from libs.interchange.world.planning_inputs import load_planning_inputs
 from libs.interchange.world.read import load_cost_models, load_gateways, load_observations, load_vocabulary

@@ -8,8 +8,8 @@ from typing import Any
 from libs.domain.demand import Demand
 from libs.flux.attribution.attributor import Attributor
 from libs.interchange.files.errors import InterchangeError, Problem
-from libs.interchange.traces.files import read_traces
 from libs.interchange.traces.intake import Intake
+from libs.interchange.traces.readers import read_traces
 from services.cli.flux.offline import WINDOW_SPANS
 from services.cli.output import percent, print_rows, stdout
 

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from libs.domain.move import DeadLetter, Move, MoveStatus, MoveStep, StepResult
 from libs.domain.principal import Role
-from libs.reconcile.calls import CallSettings
+from libs.reconcile.call_retries import CallSettings
 from libs.reconcile.jobs import MOVE
 from libs.store.fleet.regions import load_region
 from libs.store.moves.dead_letters import retry_dead_letter

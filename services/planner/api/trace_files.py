@@ -11,8 +11,8 @@ from libs.domain.principal import Role
 from libs.domain.spans import Spans, join_spans
 from libs.interchange.files.decoded import charge
 from libs.interchange.files.errors import InterchangeError
-from libs.interchange.traces.files import read_trace_stream
 from libs.interchange.traces.intake import Intake, Rows, TooManyServicesError
+from libs.interchange.traces.readers import read_trace_stream
 from libs.store.platform.database import Transaction
 from libs.web.auth import Asking, require
 from libs.web.decoding import Slot, room

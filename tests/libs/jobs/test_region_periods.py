@@ -11,7 +11,7 @@ from libs.jobs.tick import tick
 from libs.reconcile.errors import StaleGeneration
 from libs.reconcile.jobs import MOVE, SOLVE
 from libs.store.fleet.regions import create_region, load_region
-from libs.store.plans.region_schedules import load_region_schedule, set_solve_period
+from libs.store.plans.solve_schedules import load_region_schedule, set_solve_period
 from libs.store.platform import audit
 from libs.store.platform.database import Database
 from libs.store.platform.jobs import list_jobs

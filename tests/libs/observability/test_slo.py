@@ -14,7 +14,7 @@ from prometheus_client.utils import floatToGoString
 from libs.observability.tallies import TALLIES
 from libs.store.platform.database import Database
 from libs.web import metrics
-from libs.web.platform_metrics import PlatformCollector
+from libs.web.database_metrics import PlatformCollector
 from services.planner import span_metrics
 
 PROMTOOL = shutil.which("promtool")

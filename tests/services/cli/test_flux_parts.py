@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from libs.interchange.traces.files import read_traces
 from libs.interchange.traces.intake import Intake
+from libs.interchange.traces.readers import read_traces
 from services.cli.failure import CliFailure
 from services.cli.flux import parts
 from services.cli.flux.parts import span_parts, table_parts

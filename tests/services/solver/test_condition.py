@@ -12,7 +12,7 @@ from libs.store.plans.solve_conditions import load_solve_conditions
 from libs.store.plans.solve_runs import start_solve_run
 from libs.store.platform.database import Database
 from libs.store.platform.jobs import claim_job, enqueue
-from libs.web.platform_metrics import PlatformCollector
+from libs.web.database_metrics import PlatformCollector
 from services.solver.reconcilers import solve_bindings
 from services.solver.reconcilers.solve_bindings import SolveBindings
 from services.solver.settings import SolverSettings

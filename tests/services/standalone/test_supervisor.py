@@ -12,7 +12,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from libs.reconcile.calls import Backoff
+from libs.reconcile.call_retries import Backoff
 from services.standalone import processes as processes_module
 from services.standalone.database import provide_database
 from services.standalone.postmaster import live_postmaster

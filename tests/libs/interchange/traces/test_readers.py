@@ -10,9 +10,9 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from libs.domain.spans import SERVER
 from libs.flux.attribution.attributor import Attributor
 from libs.interchange.files.errors import InterchangeError
-from libs.interchange.traces.files import READERS, read_traces
 from libs.interchange.traces.intake import SERVICES_MAX, Intake, Rows, TooManyServicesError, probability_of
 from libs.interchange.traces.otlp_json import OTLP_JSON
+from libs.interchange.traces.readers import READERS, read_traces
 from libs.interchange.traces.span_csv import FIELDS
 from services.cli.flux.traces import read_graph
 

@@ -10,7 +10,7 @@ from libs.domain.move import MoveStatus, MoveStep
 from libs.domain.region_condition import ConditionStatus, RegionCondition, RegionConditionType
 from libs.domain.reservation import ReservationSpec
 from libs.domain.unavailability import Unavailability
-from libs.reconcile.calls import Backoff
+from libs.reconcile.call_retries import Backoff
 from libs.store.fleet.servers import InUse, set_in_use
 from libs.store.fleet.unavailability_events import end_event, list_events
 from libs.store.moves.move_history import load_step_records

@@ -6,11 +6,11 @@ from libs.actuators.actuator import ActuatorUnavailable, StepOutcome, StepReques
 from libs.domain.move import DeadLetter, MoveStatus
 from libs.domain.unavailability import Unavailability
 from libs.observability.tallies import take
-from libs.reconcile.calls import BREAKER
+from libs.reconcile.call_retries import BREAKER
 from libs.store.moves.movers import pause_mover
 from libs.store.platform.database import Database
 from libs.store.platform.tallies import add_tallies
-from libs.web.platform_metrics import PlatformCollector
+from libs.web.database_metrics import PlatformCollector
 from tests.builders.clock import ManualClock
 from tests.builders.mover import SPECS, UNKNOWN, Answers, Mover, conditions, dead_letter, http
 from tests.builders.region import region_image

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from libs.reconcile.calls import PULLS, Backoff
+from libs.reconcile.call_retries import PULLS, Backoff
 from libs.reconcile.clock import Clock
 from libs.store.telemetry.measures import USAGE, count_measured
 from libs.store.telemetry.metric_sources import load_source

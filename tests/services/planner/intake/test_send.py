@@ -9,8 +9,8 @@ import pytest
 
 from libs.domain.principal import Role
 from libs.flux.attribution.attributor import Attributor
-from libs.interchange.traces.files import read_traces
 from libs.interchange.traces.intake import Intake
+from libs.interchange.traces.readers import read_traces
 from libs.interchange.world.read import load_gateways, load_observations, load_vocabulary
 from libs.reconcile.clock import SystemClock
 from libs.store.planner.planning_inputs import append_version

@@ -9,8 +9,8 @@ from fastapi import APIRouter, Depends, Path, Response
 from pydantic import ConfigDict, Field
 
 from libs.domain.principal import Role
-from libs.domain.region_schedule import SOLVE_EVERY_S_MAX, SOLVE_EVERY_S_MIN
-from libs.store.plans.region_schedules import load_region_schedule, set_solve_period
+from libs.domain.solve_schedule import SOLVE_EVERY_S_MAX, SOLVE_EVERY_S_MIN
+from libs.store.plans.solve_schedules import load_region_schedule, set_solve_period
 from libs.store.platform.database import Transaction
 from libs.web.auth import Asking, require
 from libs.web.context import Context

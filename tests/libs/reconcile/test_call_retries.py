@@ -2,7 +2,7 @@
 
 import pytest
 
-from libs.reconcile.calls import BREAKER, CALLS, PULLS, STEPS, Backoff, CallSettings
+from libs.reconcile.call_retries import BREAKER, CALLS, PULLS, STEPS, Backoff, CallSettings
 from libs.reconcile.environment import read_environment
 
 

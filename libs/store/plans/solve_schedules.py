@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 import sqlalchemy as sa
 
-from libs.domain.region_schedule import RegionSchedule
+from libs.domain.solve_schedule import RegionSchedule
 from libs.reconcile.errors import StaleGeneration
 from libs.reconcile.jobs import CYCLES, SOLVE
 from libs.store.fleet.regions import load_region

@@ -20,7 +20,7 @@ from libs.store.platform.jobs import enqueue
 from libs.store.platform.tallies import add_tallies, load_tallies
 from libs.store.regions.region_import import import_region
 from libs.store.telemetry.metric_sources import set_source
-from libs.web.platform_metrics import PlatformCollector
+from libs.web.database_metrics import PlatformCollector
 from services.mover.reconcilers.watch_reservations import WatchReservations
 from tests.builders.clock import ManualClock
 from tests.builders.region import region_image
