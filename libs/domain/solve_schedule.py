@@ -11,7 +11,7 @@ SOLVE_EVERY_S_MIN, SOLVE_EVERY_S_MAX = 60.0, 7 * 86_400.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RegionSchedule:
+class SolveSchedule:
     """The schedule of a region's solves. Durations and times are on the Clock.
 
     solve_every_s   the period set by an operator, in seconds; None: none is set

@@ -21,7 +21,7 @@ from libs.web import health, metrics, reference
 from libs.web.auth import Authentication, require, unavailable
 from libs.web.bodies import BodyLimit
 from libs.web.context import WebContext
-from libs.web.database_metrics import PlatformCollector
+from libs.web.database_metrics import DatabaseCollector
 from libs.web.decoding import DecodingBudget, DecodingSettings
 from libs.web.openapi import document
 from libs.web.problems import FieldError, Problem, invalid, not_found
@@ -63,8 +63,8 @@ def create_app(
         telemetry={"tracing": False, "metrics": False, "logs": False},
     )
     app.state.context = WebContext(database, clock)
-    app.state.platform_metrics = CollectorRegistry()
-    app.state.platform_metrics.register(PlatformCollector(database))
+    app.state.database_metrics = CollectorRegistry()
+    app.state.database_metrics.register(DatabaseCollector(database))
     app.state.decoding = DecodingBudget(read_environment(DecodingSettings).decoding_bytes)
     app.state.readiness = health.Readiness(database)
     app.add_middleware(BodyLimit, large_bodies=large_bodies or {})

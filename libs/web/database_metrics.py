@@ -35,7 +35,7 @@ _RRU = {
 """Sums of a region, for no reservation alone: owners create reservations, so their series would have no bound."""
 
 
-class PlatformCollector(Collector):
+class DatabaseCollector(Collector):
     """A collector for create_app. All processes report the same values, so take the maximum over instances."""
 
     def __init__(self, database: Database) -> None:

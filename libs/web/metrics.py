@@ -36,5 +36,5 @@ def get_metrics(request: Request) -> Response:
     """Return counters, gauges and histograms in Prometheus' text format. It names regions, so it needs a viewer's
     token.
     """
-    own = generate_latest(request.app.state.platform_metrics)
+    own = generate_latest(request.app.state.database_metrics)
     return Response(generate_latest(REGISTRY) + own, media_type=CONTENT_TYPE_LATEST)

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 import sqlalchemy as sa
 
-from libs.domain.solve_schedule import RegionSchedule
+from libs.domain.solve_schedule import SolveSchedule
 from libs.reconcile.errors import StaleGeneration
 from libs.reconcile.jobs import CYCLES, SOLVE
 from libs.store.fleet.regions import load_region
@@ -16,12 +16,12 @@ from libs.store.platform.database import Transaction
 from libs.store.tables import regions, schedules
 
 
-def load_region_schedule(tx: Transaction, region_name: str) -> RegionSchedule:
+def load_solve_schedule(tx: Transaction, region_name: str) -> SolveSchedule:
     """Return the schedule of a region. Raises NotFound."""
     region = load_region(tx, region_name)
     query = sa.select(schedules.c.interval_s, schedules.c.next_at).where(*_solves_of(region.region_id))
     row = tx.execute(query).one_or_none()
-    return RegionSchedule(
+    return SolveSchedule(
         region=region.name,
         solve_every_s=region.solve_every_s,
         period_s=region.solve_every_s or (CYCLES[SOLVE] if row is None else row.interval_s),
@@ -39,7 +39,7 @@ def set_solve_period(
     actor: str,
     now: datetime,
     reason: str | None = None,
-) -> RegionSchedule:
+) -> SolveSchedule:
     """Set the period between the solves of a region, and write an audit entry. If `solve_every_s` is None, the
     scheduler's own period applies.
 
@@ -50,10 +50,10 @@ def set_solve_period(
     if region.generation != generation:
         raise StaleGeneration("region", region_name, expected=generation, found=region.generation)
     if solve_every_s == region.solve_every_s:
-        return load_region_schedule(tx, region_name)
+        return load_solve_schedule(tx, region_name)
     chosen = sa.update(regions).where(regions.c.region_id == region.region_id).values(solve_every_s=solve_every_s)
     tx.execute(chosen)
-    after = load_region_schedule(tx, region_name)
+    after = load_solve_schedule(tx, region_name)
     if after.solve_due_at is not None:
         due_at = min(after.solve_due_at, now + timedelta(seconds=after.period_s))
         tx.execute(sa.update(schedules).where(*_solves_of(region.region_id)).values(next_at=due_at))

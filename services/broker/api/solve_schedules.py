@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field
 
 from libs.domain.principal import Role
 from libs.domain.solve_schedule import SOLVE_EVERY_S_MAX, SOLVE_EVERY_S_MIN
-from libs.store.plans.solve_schedules import load_region_schedule, set_solve_period
+from libs.store.plans.solve_schedules import load_solve_schedule, set_solve_period
 from libs.store.platform.database import Transaction
 from libs.web.auth import Asking, require
 from libs.web.context import Context
@@ -54,7 +54,7 @@ class ScheduleOut(ResponseModel):
 def get_schedule(region: RegionName, context: Context, response: Response) -> ScheduleOut:
     """Return the solve period of a region, and the time of its next solve."""
     with context.database.snapshot() as tx:
-        schedule = load_region_schedule(tx, region)
+        schedule = load_solve_schedule(tx, region)
     response.headers.update(etag(schedule.generation))
     return ScheduleOut.model_validate(schedule)
 

@@ -11,7 +11,7 @@ from libs.jobs.tick import tick
 from libs.reconcile.errors import StaleGeneration
 from libs.reconcile.jobs import MOVE, SOLVE
 from libs.store.fleet.regions import create_region, load_region
-from libs.store.plans.solve_schedules import load_region_schedule, set_solve_period
+from libs.store.plans.solve_schedules import load_solve_schedule, set_solve_period
 from libs.store.platform import audit
 from libs.store.platform.database import Database
 from libs.store.platform.jobs import list_jobs
@@ -69,7 +69,7 @@ def choose(database: Database, solve_every_s: float | None, at: datetime, *, rea
     with database.write() as tx:
         generation = load_region(tx, "west").generation
         after = set_solve_period(tx, "west", solve_every_s, generation=generation, actor="olga", now=at, reason=reason)
-        assert after == load_region_schedule(tx, "west")
+        assert after == load_solve_schedule(tx, "west")
     assert after.solve_due_at is not None
     return after.solve_due_at
 
@@ -92,11 +92,11 @@ def test_it_survives_another_scheduler_with_other_periods(database: Database) ->
         restarted = Scheduler(database, solve_s)
         assert restarted.solves(NOW + timedelta(minutes=1)) == []
         with database.snapshot() as tx:
-            found = load_region_schedule(tx, "west")
+            found = load_solve_schedule(tx, "west")
         assert (found.solve_every_s, found.period_s) == (1800.0, 1800.0)
     assert restarted.solves(NOW + HALF) == ["west"]
     with database.snapshot() as tx:
-        east = load_region_schedule(tx, "east")
+        east = load_solve_schedule(tx, "east")
     assert (east.solve_every_s, east.period_s) == (None, 7200.0)
 
 
@@ -135,7 +135,7 @@ def test_null_returns_to_the_period_of_the_scheduler(database: Database) -> None
     choose(database, 600.0, NOW)
     assert choose(database, None, NOW) == NOW + timedelta(minutes=10), "what is due sooner stays so"
     with database.snapshot() as tx:
-        found = load_region_schedule(tx, "west")
+        found = load_solve_schedule(tx, "west")
     assert (found.solve_every_s, found.period_s) == (None, 3600.0)
     assert scheduler.solves(NOW + timedelta(minutes=10)) == ["west"]
     assert scheduler.solves(NOW + timedelta(minutes=69)) == ["east"]

@@ -14,7 +14,7 @@ from prometheus_client.utils import floatToGoString
 from libs.observability.tallies import TALLIES
 from libs.store.platform.database import Database
 from libs.web import metrics
-from libs.web.database_metrics import PlatformCollector
+from libs.web.database_metrics import DatabaseCollector
 from services.planner import span_metrics
 
 PROMTOOL = shutil.which("promtool")
@@ -25,7 +25,7 @@ LABELS = re.compile(r"\b(plimsoll_[a-z0-9_]+)\{([^}]*)\}")
 
 def samples() -> set[str]:
     """Return every name that a query may use."""
-    families = [*PlatformCollector(Database("postgresql://nowhere/x")).describe(), *REGISTRY.collect()]
+    families = [*DatabaseCollector(Database("postgresql://nowhere/x")).describe(), *REGISTRY.collect()]
     found = set()
     for family in families:
         endings = {"counter": ("_total",), "histogram": ("_bucket", "_count", "_sum", "")}.get(family.type, ("",))
@@ -37,7 +37,7 @@ def label_names(sample: str) -> set[str]:
     known = {t.name: {*t.labels} | ({"le"} if t.buckets else set()) for t in TALLIES}
     known |= {"plimsoll_http_requests": {"route", "method", "status", "code"}}
     known |= {"plimsoll_http_request_seconds": {"route", "method", "le"}}
-    for family in PlatformCollector(Database("postgresql://nowhere/x")).describe():
+    for family in DatabaseCollector(Database("postgresql://nowhere/x")).describe():
         known.setdefault(family.name, set(getattr(family, "_labelnames", ())))
     return known[re.sub(r"_(total|bucket|count|sum)$", "", sample)]
 

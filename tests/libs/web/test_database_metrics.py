@@ -20,7 +20,7 @@ from libs.store.platform.jobs import enqueue
 from libs.store.platform.tallies import add_tallies, load_tallies
 from libs.store.regions.region_import import import_region
 from libs.store.telemetry.metric_sources import set_source
-from libs.web.database_metrics import PlatformCollector
+from libs.web.database_metrics import DatabaseCollector
 from services.mover.reconcilers.watch_reservations import WatchReservations
 from tests.builders.clock import ManualClock
 from tests.builders.region import region_image
@@ -38,7 +38,7 @@ def database(database_url: str) -> Iterator[Database]:
 
 def scrape(database: Database) -> dict[tuple[str, tuple[str, ...]], float]:
     registry = CollectorRegistry()
-    registry.register(PlatformCollector(database))
+    registry.register(DatabaseCollector(database))
     families = text_string_to_metric_families(generate_latest(registry).decode())
     return {
         (s.name, tuple(s.labels[name] for name in sorted(s.labels))): s.value

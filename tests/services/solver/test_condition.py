@@ -12,7 +12,7 @@ from libs.store.plans.solve_conditions import load_solve_conditions
 from libs.store.plans.solve_runs import start_solve_run
 from libs.store.platform.database import Database
 from libs.store.platform.jobs import claim_job, enqueue
-from libs.web.database_metrics import PlatformCollector
+from libs.web.database_metrics import DatabaseCollector
 from services.solver.reconcilers import solve_bindings
 from services.solver.reconcilers.solve_bindings import SolveBindings
 from services.solver.settings import SolverSettings
@@ -54,7 +54,7 @@ def test_a_failure_is_raised_and_cleared_by_the_next_solve(
     assert (found.status, found.reason) == ("False", "SolveFailed")
     assert "The last target stands: solve run 3 failed (MemoryError: as told)." in found.message
     assert targets(read(database)) == before
-    told = {family.name: family.samples for family in PlatformCollector(database).collect()}
+    told = {family.name: family.samples for family in DatabaseCollector(database).collect()}
     (sample,) = told["plimsoll_region_condition"]
     assert (sample.labels, sample.value) == ({"region": "west", "type": "Solved", "reason": "SolveFailed"}, 0.0)
     with database.snapshot() as tx:

@@ -10,7 +10,7 @@ from libs.reconcile.call_retries import BREAKER
 from libs.store.moves.movers import pause_mover
 from libs.store.platform.database import Database
 from libs.store.platform.tallies import add_tallies
-from libs.web.database_metrics import PlatformCollector
+from libs.web.database_metrics import DatabaseCollector
 from tests.builders.clock import ManualClock
 from tests.builders.mover import SPECS, UNKNOWN, Answers, Mover, conditions, dead_letter, http
 from tests.builders.region import region_image
@@ -124,7 +124,7 @@ def test_metrics_tell_of_calls_dead_letters_and_pauses(mover: Mover) -> None:
         add_tallies(tx, take())
     found = {
         (sample.name, *sorted(sample.labels.values())): sample.value
-        for family in PlatformCollector(mover.database).collect()
+        for family in DatabaseCollector(mover.database).collect()
         for sample in family.samples
     }
     assert found["plimsoll_actuator_calls_total", "server_error", "west"] == 1
