@@ -1,4 +1,9 @@
-"""Define cells, the compiled form of expressions: a function applied to a linear combination."""
+"""Define cells, the compiled form of expressions: a function applied to a linear combination.
+
+A cell has a matrix of elements. The combination adds up a constant, leaves and links. A leaf is a term that reads the
+assignment of objects to containers. A link is a term that reads the value of another cell. A map is a sparse matrix
+from the rows, or columns, that a term reads to the rows, or columns, of the cell.
+"""
 
 from __future__ import annotations
 
@@ -23,13 +28,19 @@ IDENTITY, POSITIVE_PART, STEP, CEIL, LOG, POWER, MAX = range(7)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Leaf:
-    """The direct effect of the assignment on a cell: rows @ (containers x objects) @ columns.T.
+    """A term of a cell that reads the assignment: rows @ A @ columns.T, (rows, columns).
 
-    rows     (rows, C)
-    columns  (columns, N); None: all objects in one column
-    values   (N,) multiplied by the factor for the container, if there is one
-    flavour  AFTER, NEW or OLD; the others are sums of these and constants
-    scope    its items decide NEW and OLD
+    A is a matrix of C containers and N objects. A[c, o] is values[o], times the factor of object o in container c, if
+    object o counts in container c. Otherwise A[c, o] is 0.
+
+    rows     (rows, C) the map from containers to the rows of the cell
+    columns  (columns, N) the map from objects to the columns of the cell; None: the cell has one column for all objects
+    values   (N,) the value of each object
+    factor   the factor for each pair of object and container; None: 1 for all pairs
+    flavour  AFTER: an object counts in its container. NEW: it counts in its container only if it has left its scope
+             item. OLD: it counts in its first container only if it has left its scope item. All other flavours are
+             sums of these and constants
+    scope    the scope whose items decide whether an object has left
     """
 
     rows: Matrix
@@ -65,13 +76,18 @@ class Link:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Cell:
-    """function(constant + leaves + links), element by element. A MAX cell gives the n-th largest over rows, columns or
-    all.
+    """A cell: the function of the sum of a constant, leaves and links, for each element of the matrix `shape`.
 
-    by_row, by_column, grid  the constant: by_row[r] + by_column[c] + grid[r, c]
+    A cell with the function MAX instead has the n-th largest element over rows, over columns, or over all elements.
+
+    function, parameter      the code of the function, and the parameter of the function (such as an exponent)
     apply                    the function for whole arrays; None: IDENTITY or MAX
-    dense                    all elements are stored; else only those that differ from by_row[r] + by_column[c]
-    hard                     no element's value may ever grow
+    over                     the direction of a MAX cell; None: any other function
+    by_row, by_column, grid  the constant of the element in row r and column c is by_row[r] + by_column[c] + grid[r, c]
+    dense                    whether all elements are stored; else only elements that differ from by_row[r] +
+                             by_column[c] are stored
+    hard                     whether the value of each element must never grow
+    depth                    number of cells on the longest path of links below the cell
     """
 
     function: int
@@ -90,7 +106,7 @@ class Cell:
 
     @property
     def out_shape(self) -> Shape:
-        """Return the shape of its value."""
+        """Return the shape of the value of the cell. It is `shape`, or smaller for a MAX cell."""
         if self.over is None:
             return self.shape
         return (

@@ -263,7 +263,13 @@ def _add_pairs(cell: Cell, pairs: Matrix) -> None:
 
 
 def _add_constant(cell: Cell, constant: Constant, coefficient: float, rows: Map, columns: Map) -> None:
-    """Add rows @ (by_row + by_column + pairs) @ columns.T, in separate factors as long as possible."""
+    """Add coefficient * rows @ constant @ columns.T to the constant of `cell`.
+
+    The element of `constant` in row r and column c is by_row[r] + by_column[c] + pairs[r, c]. The part of `by_row` and
+    the part of `by_column` are added as vectors if possible, because a matrix of all elements may be too large.
+
+    rows, columns   linear maps from rows and columns of `constant` to those of the cell; None: the identity
+    """
     weight_of_row = _sums(rows, cell.shape[0])
     weight_of_column = _sums(columns, cell.shape[1])
     _add_outer(cell, _through(rows, constant.by_row), weight_of_column, coefficient)

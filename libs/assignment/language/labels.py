@@ -74,7 +74,12 @@ class Labels:
         return self._index[given]
 
     def indices(self, where: str, given: Iterable[str | int]) -> Ints:
-        """Return the indices of several, in any kind of column; a single name stands for itself."""
+        """Return the index of each item in `given`, (n,).
+
+        given  names or indices of items, in a list or any other kind of column. A single name counts as a list of one
+
+        Raises: UnknownName with the nearest name; BadValues for an index out of range.
+        """
         return np.array([self.index(where, one) for one in listed(given)], dtype=np.int64)
 
 

@@ -11,10 +11,15 @@ from libs.assignment.language.matrices import Matrix, csc
 def outer_entries(
     rows: Matrix | None, i: Ints, columns: Matrix | None, j: Ints, width: int
 ) -> tuple[Ints, Ints, Floats]:
-    """Return the entries of rows[:, i[s]] (outer) columns[:, j[s]] for each source s, by index arithmetic.
+    """Return the entries of the outer product of rows[:, i[s]] and columns[:, j[s]], for each source s.
 
-    Returns (target, source, coefficient): target = row * width + column of the product's shape (rows, width). A map of
-    None is the identity.
+    A source is one pair (i[s], j[s]). The outer products have the shape (rows, width). The function returns three
+    arrays with one item per entry: target, source and coefficient. The target of the entry in row r and column c is
+    r * width + c.
+
+    rows, columns   the maps over rows and over columns; None: the identity
+    i, j            the column of `rows`, and the column of `columns`, that each source takes
+    width           the number of columns of the outer products
     """
     row, source, by_row = _listed(rows, i)
     count, first, column, by_column = _spans(columns, j)

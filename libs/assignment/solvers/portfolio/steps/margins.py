@@ -1,4 +1,10 @@
-"""Keep the cost of one more and one less object in each count, and the cheapest step of each class."""
+"""Keep the margins of each count, and the cheapest step of each class.
+
+A count is the number of objects of one class in one container. The margins of a count are the cost of one more object
+and the cost of one less object in it. A step moves one object of a class from one count, the giver, to another count,
+the taker. A tournament is a binary tree whose leaves are the counts of a class. In each inner place stands the cheaper
+count of the two below.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +38,11 @@ def refresh(n: Network, s: State, container: int) -> None:
 
 @callee
 def enter(n: Network, s: State, q: int) -> None:
-    """Enter a count's new margins. Giver and taker of a step must differ, so the second best may be needed."""
+    """Update the tournaments and the cheapest step of a class after the margins of its count `q` have changed.
+
+    The giver and the taker of a step must differ. If one count is both the cheapest giver and the cheapest taker, the
+    step uses the second cheapest giver or the second cheapest taker.
+    """
     kind = n.kind[q]
     first = 2 * n.kinds_at[kind]
     count = n.kinds_at[kind + 1] - n.kinds_at[kind]
@@ -63,7 +73,13 @@ def lift(tree: Ints, cost: Floats, at: int, q: int) -> None:
 
 @part
 def second(tree: Ints, cost: Floats, at: int) -> int:
-    """Return the cheapest opponent of the winner, whose leaf is `at`; -1: there is none."""
+    """Return the second cheapest count of the tournament `tree`; -1: there is no second count.
+
+    It is the cheapest of the counts that the winner has met on its way up.
+
+    cost  (Q,) the cost by which counts are compared
+    at    the place of the winner's leaf
+    """
     best = -1
     while at > 1:
         met = tree[at ^ 1]

@@ -74,7 +74,12 @@ class Network(NamedTuple):
 
 
 class _Parts:
-    """Elements under collection."""
+    """A collector of the elements of a network, from which `network_of` makes the arrays.
+
+    matrices  the coefficients of the elements, one matrix for each call of `add`
+    numbers   the constants, lower limits and upper limits of these elements
+    labels    the functions of these elements, and the columns that they determine
+    """
 
     def __init__(self) -> None:
         self.matrices: list[Matrix] = []
@@ -82,7 +87,10 @@ class _Parts:
         self.labels: list[Ints] = []
 
     def add(self, matrix: Matrix, constant: Floats, function: int, out: Ints, low: ArrayLike, high: ArrayLike) -> None:
-        """Add an element per row of the matrix."""
+        """Add an element for each row of `matrix`, with the constant, function and limits given for the row.
+
+        out  the column that each element determines; -1: none
+        """
         count = len(constant)
         self.matrices.append(csr(matrix))
         low, high = (np.broadcast_to(np.asarray(each, np.float64), (count,)) for each in (low, high))
@@ -96,9 +104,10 @@ def not_followed(lowered: Lowered) -> tuple[str, ...]:
 
 
 def network_of(lowered: Lowered, model: Model) -> Network:
-    """Return the network of a problem without `not_followed` specs.
+    """Return the network of a lowered problem, for which `not_followed` must be empty.
 
-    model  has the columns of `lowered.model`, and its rows first; its cost is the objective
+    model  a model with the columns of `lowered.model`. Its first rows are those of `lowered.model`, and its cost is the
+           objective of the network
     """
     width, counts = len(model.cost), len(lowered.kind)
     parts = _Parts()
