@@ -1,4 +1,4 @@
-"""A linear or mixed-integer program, gathered block by block with index arithmetic and frozen into a sparse matrix."""
+"""Gather a linear or mixed-integer program block by block, and freeze it into a sparse matrix."""
 
 from __future__ import annotations
 

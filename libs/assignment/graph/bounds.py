@@ -13,7 +13,7 @@ from libs.assignment.language.flavour import Flavour
 
 
 def least_levels(graph: Graph, goals: Sequence[Total], levels: int) -> tuple[float, ...]:
-    """Return the sum of the lower bounds of each goal's cells, (levels,); -inf if one has no bound."""
+    """Return a lower bound of each level, (levels,): the sum over its cells; -inf if a cell has no bound."""
     least = np.zeros(levels)
     bounds: dict[int, float] = {}
     for goal in goals:
@@ -26,7 +26,7 @@ def least_levels(graph: Graph, goals: Sequence[Total], levels: int) -> tuple[flo
 
 
 def least_total(graph: Graph, cell: Cell) -> float:
-    """Return a lower bound of a cell's total.
+    """Return a lower bound of the total of a cell, the sum of its elements.
 
         sum_r max(0, x_r)  >=  max(0, sum_r x_r)                       the positive parts add up to at least the sum
         sum_r max(0, x_r)^p  >=  n (max(0, sum_r x_r) / n)^p, p >= 1   least if all n are equal (Jensen)

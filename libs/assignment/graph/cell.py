@@ -51,7 +51,7 @@ class Leaf:
     scope: Scope
 
     def contribution(self, initial: Ints, assignment: Ints) -> Matrix:
-        """Return the contribution (rows, columns), computed in full."""
+        """Return what the leaf adds to the cell's combination under an assignment, (rows, columns)."""
         before, after = self.scope.item[initial], self.scope.item[assignment]
         counts: Bools = np.ones(len(initial), dtype=np.bool_) if self.flavour is Flavour.AFTER else before != after
         where = initial if self.flavour is Flavour.OLD else assignment
@@ -116,7 +116,7 @@ class Cell:
 
 
 class Total(NamedTuple):
-    """A level contains weight * (sum of a cell's elements)."""
+    """A part of a level: `weight` times the sum of the elements of a cell."""
 
     cell: int
     level: int
@@ -147,7 +147,7 @@ def scale_of_rows(leaf: Leaf) -> Floats | None:
 
 
 def is_stackable(cell: Cell) -> bool:
-    """Return whether a simple cell that only levels read can be a layer of a stack: see stack.py."""
+    """Return whether a simple cell can be a layer of a stack, if only levels read it: see stack.py."""
     if not is_simple(cell) or len(cell.leaves) != 1 or (cell.hard and cell.function != POSITIVE_PART):
         return False
     leaf = cell.leaves[0]
@@ -156,7 +156,7 @@ def is_stackable(cell: Cell) -> bool:
 
 
 def fan(matrix: Matrix | None) -> int:
-    """Return the largest number of targets of a source of a map."""
+    """Return the largest number of targets that a source has in a map."""
     if matrix is None:
         return 1
     return int(np.bincount(matrix.indices, minlength=1).max(initial=0))

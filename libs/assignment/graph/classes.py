@@ -34,7 +34,7 @@ def equivalent(leaves: Sequence[Leaf], objects: int, *apart: Ints) -> Classes:
 
     An object with only zero values, columns or factors has no part in a leaf, even if the other two are nonzero.
 
-    apart   (N,) labels each: objects with different labels are in different classes
+    apart   arrays (N,) of labels: objects with different labels are in different classes
     """
     labels = np.zeros(objects, dtype=np.int64)
     for label in apart:
@@ -55,7 +55,7 @@ def equivalent(leaves: Sequence[Leaf], objects: int, *apart: Ints) -> Classes:
 
 
 def takes_part(leaf: Leaf) -> Bools:
-    """Return whether an object counts in a leaf at all, (N,): its value, columns and factors are not all 0."""
+    """Return whether each object counts in a leaf, (N,): its value, its columns and its factors all have nonzeros."""
     part: Bools = leaf.values != 0
     if leaf.columns is not None:
         part &= np.asarray(abs(leaf.columns).sum(axis=0) > 0)

@@ -51,7 +51,7 @@ class Term:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Compiled:
-    """Cells in an order in which each comes after those that it reads. All solvers read it, and none changes it.
+    """A problem as cells, each of them after the cells that it reads. All solvers read it, and none changes it.
 
     terms       constraints and goals in the order of their statement
     parts       the cells that each term adds up; `level` is the number of the term, and `weight` excludes its weight
@@ -121,13 +121,13 @@ class Compiled:
 
     @cached_property
     def reaches(self) -> tuple[Reach, ...]:
-        """Return how much objects change each cell."""
+        """Return how much objects can change each cell."""
         return tuple(reaches(self.graph.cells))
 
     @cached_property
     def least_steps(self) -> tuple[float, ...]:
-        """Return the least nonzero change of a level by one object, (levels,), in its unit; inf: no object changes
-        it.
+        """Return the least nonzero change of each level by one object, (levels,), in the level's unit; inf: no object
+        changes the level.
         """
         found = [math.inf] * self.levels
         for cell, level, weight in self.totals:
@@ -137,17 +137,18 @@ class Compiled:
         return tuple(found)
 
     def tolerance(self, level: int, value: float) -> float:
-        """Return the difference, in the unit of a level, up to which two of its values count as equal.
+        """Return the tolerance of a level: two values count as equal if they differ by at most this. In the level's
+        unit.
 
-        It is a millionth of the value, as solvers round. If one object changes the level by less, it is a part of that
-        change.
+        The tolerance is a millionth of `value`, because solvers round. If one object can change the level by less, the
+        tolerance is a part of that change.
         """
         size = max(1.0, abs(value))
         return max(min(TOLERANCE * size, PART * self.least_steps[level]), SUMS * size)
 
     @cached_property
     def totals(self) -> tuple[Total, ...]:
-        """Return the cells of each level with weights: level 0 is the total excess, levels 1 and up are the
+        """Return the cells of each level, with their weights. Level 0 is the total excess. Levels 1 and up are the
         priorities.
         """
         terms, unit = self.terms, self.unit
@@ -157,7 +158,7 @@ class Compiled:
 
     @cached_property
     def least(self) -> tuple[float, ...]:
-        """Return a lower bound of each level, (levels,). With a single possible assignment it is its value."""
+        """Return a lower bound of each level, (levels,). If only one assignment is possible, return its values."""
         if len(self.problem.containers) < 2 or not len(self.problem.objects):
             return self.added_up(self.start)
         return least_levels(self.graph, self.totals, self.levels)

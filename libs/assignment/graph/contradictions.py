@@ -15,7 +15,7 @@ SLACK = 1e-9
 
 
 def refuse_contradictions(named: Sequence[tuple[str, Cell]]) -> None:
-    """Raises Contradiction for two hard constraints on one utilisation: at most one number, and at least a larger one.
+    """Raise Contradiction if two hard constraints bound one utilisation from above, and from below by a larger number.
 
     named   the name of the spec and the cell of each hard constraint; only cells that read the assignment directly
             count

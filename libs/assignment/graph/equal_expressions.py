@@ -16,7 +16,8 @@ Fingerprint = tuple[object, ...]
 
 
 class Fingerprints:
-    """Fingerprints of expressions: equal if two have equal arrays over the same parts of a problem.
+    """Fingerprints of expressions. Two are equal if their expressions have equal arrays over the same parts of a
+    problem.
 
     Scopes, partitions, dimensions and shared nodes are compared by identity. So an owner of a fingerprint must also
     keep the expression alive.

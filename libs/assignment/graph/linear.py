@@ -22,15 +22,18 @@ DENSE_ELEMENTS_MAX = 4_000_000
 """A larger cell stores only the elements that differ from their empty value."""
 
 STACKED, GUARDING, ADDING, OTHER = range(4)
-"""Ways to settle cells: in stacks; alone and first, as they are hard or read; alone and last; by lists."""
+"""Ways to settle cells. STACKED: in stacks. GUARDING: one by one, first, because they are hard or are read by other
+cells. ADDING: one by one, last. OTHER: by lists of touched elements.
+"""
 
 Map = Matrix | None
 
 
 class Graph:
-    """Cells in an order in which each comes after those that it reads.
+    """A graph of cells, each of them after the cells that it reads.
 
-    If `settled`, the first `stacked` cells are in stacks, and those up to `guards` and `direct` are settled alone.
+    In a graph from `settled`, the first `stacked` cells are in stacks. The cells from there to `guards`, and on to
+    `direct`, are settled one by one.
     """
 
     def __init__(self, containers: int, objects: int) -> None:
@@ -70,12 +73,12 @@ class Graph:
         return found
 
     def settled(self, *, limited: bool = True) -> tuple[Graph, list[int]]:
-        """Return a graph of the same cells in the order in which a search settles them, and the new place of each.
+        """Return a graph of the same cells in the order in which a search settles them, and the new place of each cell.
 
         Cells in stacks come first, then simple ones that are hard or read, then other simple ones. Cells that read
         others come last, with hard ones as early as possible, so that forbidden moves are found soon.
 
-        limited  whether hard cells stay hard; else no element is kept from growing
+        limited  True: hard cells stay hard. False: every element may grow
         """
         read = {link.source for cell in self.cells for link in cell.links}
         cells = [replace(cell, hard=cell.hard and limited) for cell in self.cells]
@@ -192,7 +195,7 @@ class Graph:
 
 
 def _in_terms_of(lookup: Lookup) -> tuple[tuple[Flavour, float], ...]:
-    """Return STAYED and ANY as sums.
+    """Return a lookup of STAYED or ANY as a sum of lookups with other flavours.
 
     STAYED = INITIAL - OLD,  ANY = INITIAL + NEW    if an object counts the same in all containers of an item
     STAYED = AFTER - NEW,    ANY = AFTER + OLD      else
@@ -210,7 +213,7 @@ def _in_terms_of(lookup: Lookup) -> tuple[tuple[Flavour, float], ...]:
 
 
 def _kind(cell: Cell, *, read: bool) -> tuple[int, int, bool]:
-    """Return how a cell is settled, and its order among such cells: by depth, hard unread ones first."""
+    """Return the way in which a cell is settled, and its order among such cells: by depth, hard unread ones first."""
     if is_simple(cell):
         if not read and is_stackable(cell):
             return STACKED, 0, False
@@ -232,7 +235,7 @@ def _identity(shape: Shape) -> Cell:
 
 
 def _uniform(given: Map) -> float:
-    """Return the common factor of a map to one place; nan if its sources have different factors."""
+    """Return the factor that all sources of a map to one place share; nan if their factors differ."""
     if given is None:
         return 1.0
     if not given.nnz:

@@ -16,15 +16,15 @@ TOLERANCE_SHARE = 1e-11
 EXACT_SHARE = 1e-13
 """Relative error of one sum."""
 FAR_BELOW = 2.0
-"""A limit of this many times the largest sum is never broken, even with rounding errors."""
+"""No assignment breaks a limit that is this many times the largest sum, even with rounding errors."""
 PART = 0.25
 """Share of the least effect of one object. A tolerance below it cannot hide an object."""
 
 
 class Reach(NamedTuple):
-    """Absolute changes of the elements of a cell.
+    """Bounds of the absolute changes of a cell's elements.
 
-    least  least nonzero change of an element by one object; 0: no object changes one
+    least  least nonzero change of an element by one object; 0: no object changes any element
     most   largest change of an element by one object
     total  largest change by all objects together
     """
@@ -34,7 +34,7 @@ class Reach(NamedTuple):
     total: float
 
     def times(self, least: float, most: float) -> Reach:
-        """Return the reach after multiplication by numbers from least to most."""
+        """Return the reach after a multiplication by numbers between `least` and `most`."""
         return Reach(self.least * least, self.most * most, self.total * most)
 
 
@@ -65,7 +65,7 @@ def added_up(parts: Sequence[Reach]) -> Reach:
 
 
 def tolerance_of(cell: Cell, value: Reach) -> float:
-    """Return how much a hard element may grow: the rounding of sums, and never as much as one object adds.
+    """Return the tolerance of a hard element: the rounding of sums, but less than one object adds.
 
     value  the reach of the cell's value
     """

@@ -22,9 +22,10 @@ class Stack:
     """Cells over the same rows.
 
     rows    (rows, C) 0 or 1
-    scope   its items decide NEW layers
-    new     layers of objects that have moved; `after` those of all objects: (N,) values each
-    cells   each cell, whether its layer is a new one, and the number of its layer among those
+    scope   the scope whose items decide whether an object has moved
+    new     values (N,) of each layer that counts only moved objects; `after`: likewise for layers that count all
+            objects
+    cells   for each cell: the cell, whether its layer is in `new`, and the layer's number in `new` or `after`
     """
 
     rows: Matrix
@@ -45,11 +46,11 @@ class Stack:
         return np.ascontiguousarray(np.stack([*self.new, *self.after], axis=1))
 
     def layer(self, new: bool, k: int) -> int:
-        """Return the position of a layer among all."""
+        """Return the position of a layer among all layers of the stack."""
         return k if new else len(self.new) + k
 
     def held(self, initial: Ints, assignment: Ints) -> Floats:
-        """Return the held amounts, (rows, layers), computed in full."""
+        """Return the amount of each layer in each row under an assignment, (rows, layers)."""
         row, item = self.row[assignment], self.scope.item
         inside, away = row >= 0, item[assignment] != item[initial]
         held = np.empty((self.rows.shape[0], self.layers))
@@ -86,7 +87,7 @@ def _stack_for(stacks: dict[tuple[int, bytes, bytes], Stack], leaf: Leaf) -> Sta
 
 
 def guard_numbers(cell: Cell, tolerance: float) -> tuple[Floats, Floats, Floats]:
-    """Return (rows,) of a hard cell: the limit of a row, its tolerance, and the weight of excess."""
+    """Return three arrays (rows,) of a hard cell: limits, tolerances, and weights of excess."""
     scale = _scale(cell)
     return -constant_of_rows(cell) / scale, tolerance / scale, scale
 

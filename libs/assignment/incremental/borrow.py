@@ -9,11 +9,11 @@ from libs.assignment.kernels.lend import lend
 
 @part
 def borrow_tables(g: Tables) -> Tables:
-    """Return the same arrays, valid as long as the caller's exist."""
+    """Return the same arrays without their owners. They are valid while the arrays of the caller exist."""
     return Tables(lend(g.node), lend(g.real), lend(g.lookup), lend(g.number))
 
 
 @part
 def borrow_state(s: State) -> State:
-    """Return the same arrays, valid as long as the caller's exist."""
+    """Return the same arrays without their owners. They are valid while the arrays of the caller exist."""
     return State(lend(s.whole), lend(s.part))

@@ -30,7 +30,7 @@ from libs.assignment.language.arrays import Ints
 
 @part
 def settle_others(g: Tables, s: State, moves: int, commit: bool) -> bool:
-    """Settle the cells that read others, keep lists of touched elements, or take maxima.
+    """Settle all remaining cells: those that read others, keep lists of touched elements, or take maxima.
 
     A cell comes after those that it reads. Return False if a hard element would grow.
     """
@@ -51,11 +51,11 @@ def settle_others(g: Tables, s: State, moves: int, commit: bool) -> bool:
 
 @part
 def change(g: Tables, s: State, moves: int, commit: bool) -> bool:
-    """Compute the change of each level by all moves asked about at once.
+    """Compute the change of each level by all moves that `ask` has put, made at once.
 
-    The result is in `part`, from LEVELS on. Return False if a hard constraint would break or get worse; nothing has
-    then changed. With `commit` the moves are made, without checking constraints. Cheap and often forbidding cells come
-    first, cells that only add up last.
+    Write the result to `part`, from LEVELS on. Return False, and change nothing, if a hard constraint would break or
+    get worse. With `commit` make the moves without a check of the constraints. Cells that are cheap and often forbid a
+    change come first. Cells that only add up come last.
     """
     levels, asked = g.node[0, LEVELS], g.node[0, MOVES_AT]
     for level in range(levels):

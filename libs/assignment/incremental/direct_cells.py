@@ -1,5 +1,6 @@
-"""Settle cells that read only the assignment, with each object in one element. They need no lists of touched
-elements.
+"""Settle direct cells: they read only the assignment, and each object counts in one element of them.
+
+They need no lists of touched elements.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def target_of(g: Tables, kind: int, at: int, source: int) -> int:
 
 @part
 def gather(g: Tables, s: State, n: int, moves: int) -> int:
-    """Write the elements of a direct cell that the moves change into the scratch. Return their number."""
+    """Find the elements of a direct cell that the moves change. Write them to the scratch, and return their number."""
     asked, initial, count = g.node[0, MOVES_AT], g.node[0, INITIAL_AT], 0
     keys, ds, columns, first = asked + KEYS, 2 * g.node[0, LEVELS], g.node[n, COLUMNS], g.node[n, LEAF]
     for leaf in range(first, first + g.node[n, LEAVES]):

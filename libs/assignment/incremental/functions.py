@@ -11,7 +11,7 @@ from libs.assignment.language.expressions.step import STEP_TOLERANCE
 
 @part
 def apply_function(function: int, parameter: float, x: float) -> float:
-    """Apply the elementwise function with a code."""
+    """Apply the elementwise function with the code `function`."""
     if function == 1:
         return x if x > 0.0 else 0.0
     if function == 0:

@@ -1,4 +1,4 @@
-"""Settle cells that take maxima."""
+"""Settle MAX cells. A segment is the set of elements over which one maximum is taken."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def segment(g: Tables, n: int, key: int) -> int:
 
 @callee
 def settle_max(g: Tables, s: State, n: int, commit: bool) -> None:
-    """Settle a cell that takes maxima. Read all its elements only if a largest one falls."""
+    """Settle a MAX cell. Read all elements of a segment only if one of its largest falls."""
     g, s = borrow_tables(g), borrow_state(s)
     first, at, top, over = g.node[n, WORK_AT] + 2, g.node[n, X_AT], g.node[n, TOP_AT], g.node[n, OVER]
     touched = s.whole[first - 2]
@@ -82,7 +82,7 @@ def largest_after(g: Tables, s: State, n: int, here: int, since: int, until: int
 
 @part
 def nth_largest(s: State, start: int, stride: int, length: int, rank: int, enough: float) -> float:
-    """Lower a ceiling until rank values, ties included, lie above it. Stop at a value of `enough`."""
+    """Return the value that has `rank` others before it from the largest down. Stop early at a value of `enough`."""
     ceiling, left = math.inf, rank + 1
     while True:
         best, ties = -math.inf, 0

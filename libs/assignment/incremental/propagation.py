@@ -36,7 +36,7 @@ from libs.assignment.incremental.tables import (
 from libs.assignment.kernels.jit import callee, part
 
 TINY = 1e-300
-"""Marks a touched element whose changes add up to zero."""
+"""Mark of a touched element if its changes add up to zero."""
 
 
 @part

@@ -19,7 +19,7 @@ from libs.assignment.language.arrays import Floats, Ints
 
 EMPTY = -1
 NOTHING = 1e-9
-"""Elements within this distance from their default may be dropped."""
+"""Distance from the default within which an element needs no slot."""
 
 
 @part

@@ -1,4 +1,4 @@
-"""Stack cells: store side by side the quantities that many cells count in the same rows.
+"""Evaluate stacks. A stack stores side by side the quantities that many cells count in the same rows.
 
 A stack has layers, the quantities of its rows: held[row, layer] is the sum of values[object, layer] over the objects in
 the row. Its first LAYERS_NEW layers count only objects outside their initial place. Cells read layers, each with its
@@ -103,10 +103,12 @@ def add_up(g: Tables, s: State, n: int, moves: int) -> int:
 
 @part
 def check_guards(g: Tables, s: State, n: int, count: int, commit: bool) -> bool:
-    """Return whether no guard of a stack would exceed its limit, or exceed it more than now. Add excess to level 0.
+    """Return whether a change keeps every guard of a stack within its limit, or no further above it than now. Add the
+    change of the excess to level 0.
 
-    With bent limits (soft_limits.py) an excess has a price. A change is forbidden once the price of its rows so far is
-    too high, even if its origin would lower the price again. So one expensive row does not outweigh all others.
+    With bent limits (soft_limits.py) an excess has a price. The rows are added one by one. The change is forbidden as
+    soon as the price so far is too high, even if a later row would lower it again. So one expensive row does not
+    outweigh all others.
     """
     layers, guards, layer = g.node[n, LAYERS], g.node[n, GUARDED], g.node[n, GUARD]
     overs = 2 * g.node[0, LEVELS]

@@ -16,7 +16,7 @@ OVER, OVER_CHANGE, OVER_MAX, OVER_ROWS = SCRATCH, SCRATCH + 1, SCRATCH + 2, SCRA
 price of a change, 0 for hard limits; and the number of exceeded limits.
 """
 OVERS = 4
-"""Number of these values."""
+"""Number of the OVER values."""
 RANDOM, KEYS = 3 * MOVES_MAX, 3 * MOVES_MAX + 1
 """Offsets after the moves: the state of the random numbers, and the keys of the scratch."""
 

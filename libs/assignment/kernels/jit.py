@@ -22,9 +22,9 @@ KERNELS: list[Any] = []
 
 
 def sources_of(source: Path) -> list[Path]:
-    """Return a file, and in order all project files that it imports at its top, directly or indirectly.
+    """Return a file and all project files that it imports at its top, directly or indirectly, sorted.
 
-    The kernels of the file are made from these.
+    The kernels of the file are compiled from these sources.
     """
     found, open_ends = set[Path](), [source.resolve()]
     while open_ends:
@@ -86,5 +86,7 @@ def part(function: F) -> F:
 
 
 def callee(function: F) -> F:
-    """Compile a function once that only compiled functions call: it is large, or has many callers."""
+    """Compile a function that only compiled functions call, once for all callers. Use it for large functions and for
+    functions with many callers; for others use `part`.
+    """
     return cast(F, numba.njit(nogil=True, error_model="numpy", **_INTERNAL)(function))

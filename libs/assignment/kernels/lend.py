@@ -12,7 +12,7 @@ from numba.np.arrayobj import make_array
 
 
 def _lend(typing: Any, array: Any) -> Any:
-    """Return the same array without an owner. The caller must keep the array alive."""
+    """Return the array without its owner. The caller must keep the owner alive."""
 
     def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         lent = arrays(signature.args[0])(context, builder, given[0])

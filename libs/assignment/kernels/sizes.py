@@ -1,4 +1,4 @@
-"""Bound one change. The sizes of its scratch arrays follow from these limits."""
+"""Limits of one change. The sizes of the scratch arrays follow from them."""
 
 MOVES_MAX = 32
 """Objects that one change may move."""

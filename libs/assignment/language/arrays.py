@@ -26,7 +26,7 @@ def checked_values(where: str, given: ArrayLike, length: int, *, signed: bool = 
 
 
 def finite(where: str, values: Floats, *, signed: bool, infinite: bool = False) -> Floats:
-    """Return the values unchanged. Raises BadValues with the places of non-finite or negative values."""
+    """Return the values unchanged. Raises BadValues with the positions of values that are not finite or negative."""
     bad = np.isnan(values) if infinite else ~np.isfinite(values)
     if bad.any():
         raise BadValues(f"{where}: values at {shown(np.argwhere(bad).tolist())} are not finite numbers")
@@ -38,7 +38,7 @@ def finite(where: str, values: Floats, *, signed: bool, infinite: bool = False) 
 
 
 def checked_indices(where: str, given: ArrayLike, length: int, size: int, *, none: bool = False) -> Ints:
-    """Return (length,) indices below `size`; -1 means none if `none` is allowed."""
+    """Return (length,) indices below `size`; if `none` is true, -1 is allowed and means no index."""
     indices = np.asarray(given)
     if indices.shape != (length,):
         raise BadValues(f"{where}: expected {length} indices, got an array of shape {indices.shape}")

@@ -1,6 +1,6 @@
 """Read columns of callers: lists, NumPy, Arrow, pandas and polars.
 
-Foreign columns are recognised by their methods, so pandas and polars are no dependencies.
+A column of another library is recognised by its methods, so pandas and polars are no dependencies.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def is_labelled(given: object) -> bool:
 
 
 def labelled(where: str, given: Any) -> dict[Any, Any]:
-    """Return label -> value. Raises BadValues if two values have the same label."""
+    """Return the values of a labelled column by label. Raises BadValues if two values have the same label."""
     if isinstance(given, Mapping):
         return {_plain(label): value for label, value in given.items()}
     labels, values = listed(given.index), listed(given)

@@ -12,7 +12,7 @@ from libs.assignment.language.scope import Scope
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ByItem:
-    """The dependence of an object's value on its place, in factors. Objects of one class share a row.
+    """Factors that make an object's value depend on its scope item. Objects of one class share a row of factors.
 
     scope   Scope          its items are the columns
     classes (N,) int       the row of each object
@@ -39,7 +39,7 @@ class ByItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Dimension:
-    """The demand of objects, and the capacity of scope items.
+    """A dimension: the demand of each object, and the capacity of each scope item.
 
     objects     (N,) float     an object's value; with `by_item` it is multiplied by the factor
     by_item     ByItem | None  None: the value is the same in all places

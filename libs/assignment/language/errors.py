@@ -41,7 +41,7 @@ class TimeUp(Exception):
 
 
 def shown(values: Iterable[object]) -> str:
-    """Return the first few values for a message."""
+    """Return the first few values as text for a message."""
     listed = list(values)
     rest = len(listed) - VALUES_SHOWN_MAX
     return ", ".join(map(str, listed[:VALUES_SHOWN_MAX])) + (f" and {rest} more" if rest > 0 else "")

@@ -1,4 +1,4 @@
-"""Select the objects that count towards a scope item's utilisation."""
+"""Name the sets of objects that can count towards a scope item's utilisation."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Flavour(StrEnum):
-    """Sets of objects of a scope item: initially in it, in it after the moves, or both (stayed).
+    """Sets of objects of a scope item, by their places before and after the moves.
 
     An object that moves between two containers of one scope item has stayed in that item. Source: Rebalancer, 2.2.
     """
@@ -18,13 +18,17 @@ class Flavour(StrEnum):
     STAYED = "STAYED"
     """Objects in the item before and after."""
     NEW = "NEW"
-    """AFTER less STAYED: moved in."""
+    """Objects that move in: AFTER less STAYED."""
     OLD = "OLD"
-    """INITIAL less STAYED: moved out."""
+    """Objects that move out: INITIAL less STAYED."""
     ANY = "ANY"
-    """INITIAL plus AFTER less STAYED: at any time during the moves. A moving object counts in both places."""
+    """Objects that are in the item at any time during the moves: INITIAL plus NEW. A moving object counts in both
+    places.
+    """
     DURING_AND_AFTER = "DURING_AND_AFTER"
-    """ANY and AFTER, each for itself. If the start breaks ANY, AFTER still gives a reason to improve."""
+    """ANY and AFTER, as two utilisations. If the start breaks a constraint on ANY, AFTER still gives a reason to
+    improve.
+    """
 
     def parts(self) -> tuple[Flavour, ...]:
         """Return the utilisations of this flavour, one after the other."""

@@ -35,7 +35,7 @@ def aligned(where: str, given: Any, labels: Labels) -> Any:
 
 
 def values_of(where: str, given: Any, labels: Labels, *, signed: bool = False) -> Floats:
-    """Return (labels,) finite floats, by label if there are labels. One number counts for all.
+    """Return (labels,) finite floats. Labelled values are matched by label. A single number counts for all labels.
 
     Raises: BadValues for values that are not numbers, not finite, or negative without `signed`.
     """
@@ -51,7 +51,7 @@ def values_of(where: str, given: Any, labels: Labels, *, signed: bool = False) -
 
 
 def indices_of(where: str, given: Any, of: Labels, to: Labels, *, none: bool = False) -> Ints:
-    """Return for each of `of` the index of its item of `to`, (of,). Items are given by name or number.
+    """Return the index in `to` of the item that each label in `of` has, (of,). Items are given by name or number.
 
     None, a null and -1 mean no item, if `none` is allowed. Raises: UnknownName with the nearest name; BadValues for
     other values.
@@ -60,7 +60,7 @@ def indices_of(where: str, given: Any, of: Labels, to: Labels, *, none: bool = F
 
 
 def one_by_one(where: str, given: Any, length: int, to: Labels, *, none: bool = False) -> Ints:
-    """Return (length,) indices of `to`, given by name or number, without labels."""
+    """Return (length,) indices in `to`. The items are given by name or number, in order."""
     column = dense(given) if is_column(given) else given
     named = isinstance(column, list | tuple) and any(one is None or isinstance(one, str) for one in column)
     array = np.array(column, dtype=object) if named else np.asarray(column)

@@ -1,4 +1,4 @@
-"""Keep names apart: all other code uses indices."""
+"""Turn names into indices and back. All other code uses indices."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Labels:
         return f"{self.noun} {index}" if self._names is None else self._names[index]
 
     def some(self, indices: Ints) -> Labels:
-        """Return the labels of these indices, in this order."""
+        """Return the labels of the given indices alone, in the given order."""
         return Labels(self.noun, len(indices) if self._names is None else [self._names[k] for k in indices])
 
     def index(self, where: str, given: str | int) -> int:

@@ -12,10 +12,12 @@ Matrix = Any
 
 
 def csr(given: Any, shape: tuple[int, int] | None = None) -> Matrix:
-    """Return compressed rows, from entries (values, (rows, columns)), rows (values, indices, starts) or an array."""
+    """Return a matrix stored by rows, from entries (values, (rows, columns)), rows (values, indices, starts) or an
+    array.
+    """
     return sparse.csr_array(given, shape=shape, dtype=np.float64)
 
 
 def csc(given: Any) -> Matrix:
-    """Return compressed columns."""
+    """Return the matrix stored by columns."""
     return sparse.csc_array(given, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""State a problem in arrays, with names kept apart: objects, containers, goals and constraints."""
+"""State a problem: objects, containers, goals and constraints. Names become indices of arrays."""
 
 from __future__ import annotations
 
@@ -34,8 +34,9 @@ Column = ArrayLike | Any
 class Goal:
     """A value to minimise. Goals of one priority are added up; a lower number outranks all higher ones.
 
-    cost   (1, 1)  the value, divided by `scale` and multiplied by `weight`. The scale is the spec's own, so that
-                   weights of unlike goals compare, or 1 if the caller wants the value itself.
+    cost   (1, 1)  the value, divided by `scale` and multiplied by `weight`. The scale is that of the spec, so that
+           weights of
+                   different goals compare, or 1 if the caller wants the value itself.
     """
 
     spec: Spec
@@ -47,9 +48,10 @@ class Goal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Constraint:
-    """A condition that must hold. If the start breaks it, it is repaired before any goal, and never gets worse.
+    """A condition that must hold. If the start breaks it, a solver repairs it before any goal, and never makes it
+    worse.
 
-    A soft constraint may be broken if its repair breaks other soft or broken constraints more.
+    A solver may break a soft constraint if keeping it would break other soft or broken constraints more.
 
     excess  array expressions; an element is 0 if the constraint holds there, and positive if it is broken
     """
@@ -168,7 +170,9 @@ class Problem:
         self.dimension(where, dimension).capacities[scope] = values_of(where, values, items, signed=signed)
 
     def capacity(self, where: str, dimension: str, scope: str) -> Floats:
-        """Return each scope item's capacity, (I,): as given for the scope, else the sum over its containers."""
+        """Return the capacity of each scope item, (I,). It is set for the scope, or else the sum over the item's
+        containers.
+        """
         known = self.dimension(where, dimension).capacities
         if scope in known:
             return known[scope]
@@ -189,7 +193,7 @@ class Problem:
         return _known(where, "dimension", name, self.dimensions)
 
     def add_goal(self, spec: Spec, *, weight: float = 1.0, priority: int = 0, normalise: bool = True) -> None:
-        """Minimise a spec's value. Priority 0 outranks 1; weights count within a priority.
+        """Minimise the value of a spec. Priority 0 outranks priority 1. Weights compare goals of one priority.
 
         With `normalise` the value is divided by the spec's scale. Then 1 is roughly the worst possible value.
         """
@@ -212,7 +216,9 @@ class Problem:
         self.goals.append(Goal(spec=spec, cost=cost, scale=scale, weight=weight, priority=priority))
 
     def add_constraint(self, spec: Spec, *, hard: bool = True, weight: float = 1.0) -> None:
-        """Require a spec to hold. `weight` counts among soft constraints and those that the start breaks."""
+        """Require a spec to hold. `weight` compares it with other constraints that are soft or that the start
+        breaks.
+        """
         _require_spec(spec)
         if not (_finite(weight) and weight > 0):
             raise BadValues(f"{spec.where}: weight = {weight!r}; expected a finite number above 0")

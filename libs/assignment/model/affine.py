@@ -31,7 +31,7 @@ class Affine:
     rest: Floats | None
 
     def at(self, point: Floats) -> Floats:
-        """Return its values at a point of the model, (E,)."""
+        """Return the values of the elements at a point of the model, (E,)."""
         return np.asarray(self.matrix @ point[: self.matrix.shape[1]] + self.constant)
 
 

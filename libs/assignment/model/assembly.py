@@ -35,7 +35,7 @@ class Completion(Protocol):
     """Columns whose values follow from earlier columns."""
 
     def fill(self, point: Floats) -> None:
-        """Set them to their cheapest values, given the earlier columns."""
+        """Set these columns of the point to their cheapest values, given its earlier columns."""
 
 
 class Assembly:

@@ -29,7 +29,7 @@ class Counts:
 
     kind, container  (Q,)
     held             (Q,) objects of the class in the container at the start
-    most             (Q,) the largest number that hard constraints allow
+    most             (Q,) the largest number that each hard constraint alone allows
     """
 
     kind: Ints

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 def place(lowered: Lowered, counts: Ints, leave: Ints | None) -> Ints:
     """Return an assignment (N,) with these counts (Q,).
 
-    Of a class and a home as many objects stay as there is room for, the most expensive leavers first. Of these, as many
-    as possible keep their container. The others go to containers with room, in the order of objects and containers.
+    In each home, as many objects of a class stay as the counts allow. Objects with the highest cost of leaving stay
+    first. Of those that stay in the home, as many as possible keep their container. The others go to containers with
+    room, in the order of objects and containers.
 
     leave  (J,) number of objects of each subclass that leave. If leaving brings no gain, it is an upper bound, and
            decides which objects leave first; else it is exact. None: as few as possible, the cheapest first

@@ -1,4 +1,4 @@
-"""Find the wanted direction of each cell: a maximum that should only be small needs no binaries."""
+"""Find the wanted direction of each cell. A maximum of which only small values are wanted needs no binaries."""
 
 from __future__ import annotations
 
@@ -14,14 +14,16 @@ from libs.assignment.language.matrices import Matrix
 
 @dataclass(slots=True)
 class Want:
-    """`small`: the objective improves when an element falls; `large`: when one rises. Both may hold."""
+    """A wanted direction. `small`: the objective may improve if an element falls; `large`: if one rises. Both
+    may hold.
+    """
 
     small: bool = False
     large: bool = False
 
     def add(self, other: Want, signs: tuple[bool, bool]) -> None:
-        """Add the wishes of `other` for a part of it, with coefficients of these signs: some positive, some
-        negative.
+        """Add the directions that `other` wants of its argument. `signs` tells whether this cell has positive and
+        negative coefficients in it.
         """
         positive, negative = signs
         self.small |= (other.small and positive) or (other.large and negative)
@@ -29,7 +31,7 @@ class Want:
 
 
 def wants(compiled: Compiled) -> tuple[Want, ...]:
-    """Return the wanted directions of every cell. Functions are nondecreasing, so the argument has those of the
+    """Return the wanted directions of every cell. Functions are nondecreasing, so they hold for the argument and the
     value.
     """
     cells = compiled.graph.cells

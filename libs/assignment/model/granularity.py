@@ -20,9 +20,9 @@ that.
 def grain(a: Assembly, x: Affine, some: Ints) -> Floats:
     """Return the least positive value of each element, (some,); see `multiples`.
 
-    A sum of integers with positive coefficients and no constant is at least the smallest of these where it is positive;
-    where all terms are multiples of one number, what the constant has over such a multiple, or else that number. Of
-    others nothing is known: UNKNOWN times the smallest number in them.
+    The least positive value of a sum of integers with positive coefficients and no constant is its smallest
+    coefficient. If all terms are multiples of one number, it is the remainder of the constant by that number. If there
+    is no remainder, it is that number. Nothing is known of other sums: UNKNOWN times their smallest number is assumed.
     """
     smallest, over, whole = _multiples(a, x, some)
     rows = _rows(x, some)

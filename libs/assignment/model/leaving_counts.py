@@ -13,7 +13,7 @@ from libs.assignment.model.movement import Movement
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Leaving:
-    """Groups are pairs of class and home in which any counted object began.
+    """Columns for leaving objects. A group is a pair of class and home in which any counted object began.
 
     column    (J,) the column of the number of a subclass that leaves
     group     (J,) of each subclass
@@ -32,7 +32,7 @@ class Leaving:
     order: Ints
 
     def fill(self, point: Floats) -> None:
-        """Let as few leave as possible, the cheapest first."""
+        """Set the columns so that as few objects leave as possible, the cheapest first."""
         there = np.bincount(self.at, point[self.counts], len(self.held))
         gone = np.maximum(self.held - there, 0.0)
         group, size = self.group[self.order], self.size[self.order].astype(np.float64)
@@ -42,12 +42,14 @@ class Leaving:
         point[self.column[self.order]] = np.clip(gone[group] - before, 0.0, size)
 
     def sort(self, *prices: Floats) -> None:
-        """Order subclasses by the first price, then the next, then by number."""
+        """Order the subclasses of each group by the cost of leaving at the first priority, then the next, then by
+        number.
+        """
         self.order = np.lexsort((*reversed(prices), self.group))
 
 
 def add_leaving(a: Assembly, moved: Movement, *, linear: bool) -> Leaving:
-    """Let as many leave as do not stay; of classes k, homes h, subclasses j of (k, h).
+    """Add columns and rows: as many objects leave as do not stay. Class k, home h, subclass j of (k, h).
 
         sum_{c in h} n[k,c]  +  sum_{j in (k,h)} leave[j]  >=  held[k,h]           for all (k, h) with any j
 

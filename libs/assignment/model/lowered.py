@@ -25,7 +25,7 @@ LEAST = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Level:
-    """cost @ x + offset: the total excess (level 0), or the goals of a priority.
+    """The objective of one level, cost @ x + offset: the total excess (level 0), or the goals of a priority.
 
     error  largest difference from the true value; 0 unless there are curves
     """
@@ -39,8 +39,8 @@ class Level:
         return float(np.minimum(self.cost * model.lower, self.cost * model.upper).sum()) + self.offset
 
     def held_at_least(self, model: Model) -> Model:
-        """Return the model with every column that costs anything fixed at its least cost. Solvers prefer that to a
-        row.
+        """Return the model with each column of nonzero cost fixed at its cheapest bound. Solvers prefer that to
+        a row.
         """
         return replace(
             model,
@@ -51,7 +51,7 @@ class Level:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Lowered:
-    """A program that minimises over counts of classes per container.
+    """A mixed-integer program over counts of objects per class and container.
 
     kind, container, held  (Q,) of the count columns, which are columns 0..Q-1: the class, the container, and the
                            number of its objects in the container at the start
@@ -91,7 +91,9 @@ class Lowered:
         return replace(model, cost=self.levels[level].cost, offset=self.levels[level].offset)
 
     def rounding(self, level: int, value: float) -> float:
-        """Return the loss that a level with this value allows while it is held: less than any step of the level."""
+        """Return the loss that a level with this value may have while the solver minimises the levels below. It is less
+        than any step of the level.
+        """
         return min(LEAST * max(1.0, abs(value)), self.compiled.tolerance(level, value))
 
     def weighted(self, weights: Sequence[float]) -> Model:

@@ -105,7 +105,7 @@ def _without_subclasses(leaves: tuple[tuple[Leaf, ...], ...], classes: Classes, 
 
 
 def _where_anybody_left(leaf: Leaf) -> Leaf:
-    """Turn arrivals that count alike in all containers into departures, because departures carry more data of an
+    """Turn arrivals that count the same in all containers into departures, because departures carry more data of an
     object.
     """
     if leaf.flavour is not Flavour.NEW or leaf.factor is not None or (leaf.scope.item < 0).any():

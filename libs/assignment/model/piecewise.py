@@ -54,7 +54,7 @@ class Pieces:
     full: Ints
 
     def fill(self, point: Floats) -> None:
-        """Set y on the pieces, not on the curve, so that all rows hold."""
+        """Set y to the values of the pieces, and not of the curve, so that all rows hold."""
         u = np.maximum(self.x.at(point)[self.some], 0.0)
         if not len(u):
             return
@@ -116,7 +116,7 @@ def add_pieces(a: Assembly, name: str, x: Affine, want: Want, curve: Curve, near
 
 
 def pieces_at(curve: Curve, breaks: Floats, u: Floats, *, tangent: bool) -> Floats:
-    """Return the pieces (E', S) at points u (E', S)."""
+    """Return the values of the linear pieces of E' elements at S points `u` each, (E', S)."""
     if tangent:
         t = breaks[:, None, 1:]
         lines = curve.of(t) + curve.slope(t) * (u[:, :, None] - t)

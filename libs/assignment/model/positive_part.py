@@ -95,6 +95,6 @@ def add_positive_part(a: Assembly, name: str, x: Affine, want: Want, most: Float
 
 
 def _note_limits(a: Assembly, name: str, x: Affine, some: Ints, excess: Ints) -> None:
-    """Record limits on counts for `add_links`."""
+    """Record the limits on counts, for `add_links`."""
     alone = counts_alone(a, x.matrix, some[x.constant[some] < 0])
     a.limits.append((name, csr(x.matrix)[alone], -x.constant[alone], excess[alone], x.keys[alone], x.shape[1]))

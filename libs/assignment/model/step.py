@@ -86,5 +86,5 @@ def add_step(a: Assembly, name: str, x: Affine, want: Want, most: Floats | None)
 
 
 def _free(fine: Floats) -> Floats:
-    """Return the largest x that counts as 0: zero if every positive value exceeds the tolerance of steps."""
+    """Return the largest x that counts as 0. It is 0 if every positive value exceeds the tolerance of steps."""
     return np.where(fine > STEP_TOLERANCE, 0.0, STEP_TOLERANCE)

@@ -27,7 +27,7 @@ class Expression(ABC):
     """
 
     __array_ufunc__ = None
-    """Makes NumPy leave arithmetic with expressions to this class."""
+    """Tells NumPy to leave arithmetic with expressions to this class."""
 
     @property
     @abstractmethod
@@ -82,14 +82,16 @@ class Expression(ABC):
         return self.mapped(columns=np.ones((1, self.shape[1])))
 
     def scaled(self, *, rows: ArrayLike | None = None, columns: ArrayLike | None = None) -> Sum:
-        """Multiply each row, and each column, by its own number."""
+        """Return the expression with each row, and each column, multiplied by its own number."""
         return self.mapped(
             rows=None if rows is None else _diagonal(rows),
             columns=None if columns is None else _diagonal(columns),
         )
 
     def mapped(self, *, rows: object = None, columns: object = None) -> Sum:
-        """Return rows @ value @ columns.T. The matrices map old rows or columns to new ones; large ones are sparse."""
+        """Return rows @ value @ columns.T. The matrices map old rows or columns to new ones. Pass large matrices as
+        sparse.
+        """
         over, across = as_map(rows), as_map(columns)
         shape = (
             self.shape[0] if over is None else over.shape[0],
@@ -118,7 +120,7 @@ class Constant(Expression):
 
     @classmethod
     def of(cls, given: ArrayLike) -> Constant:
-        """Return a constant from a number (1, 1), from (rows,), (rows, 1), (1, columns) or a whole (rows, columns)."""
+        """Return a constant from a number or an array of shape (rows,), (rows, 1), (1, columns) or (rows, columns)."""
         values = np.asarray(given, dtype=np.float64)
         if values.ndim < 2:
             values = values.reshape(-1, 1)
@@ -140,7 +142,7 @@ class Constant(Expression):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Term:
-    """coefficient * rows @ child @ columns.T; a map of None is the identity.
+    """A term of a sum: coefficient * rows @ child @ columns.T. A map of None is the identity.
 
     rows     (rows, child's rows)
     columns  (columns, child's columns)

@@ -17,12 +17,12 @@ from libs.assignment.language.scope import Scope
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Lookup(Expression):
-    """util[i, g]: the sum of a dimension over the objects of group g that count towards scope item i.
+    """A utilisation: util[i, g] is the sum of a dimension over the objects of group g that count towards scope item i.
 
     scope      rows
     partition  columns; None: one column for all objects
     dimension  the summed values
-    flavour    selects the objects that count; DURING_AND_AFTER is two lookups
+    flavour    decides which objects count; DURING_AND_AFTER needs two lookups
     initial    (N,) the container of each object before any move
 
     All lookups share the arrays of scope, partition and dimension. Source: Rebalancer, 4.2.

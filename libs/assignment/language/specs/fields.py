@@ -1,6 +1,6 @@
 """Convert the fields of a spec from plain values, and refuse wrong ones.
 
-A word becomes a member of an enum, a number a Limit, names a Filter, and a column a list.
+A word becomes a member of an enum, and a number a Limit. Names become a Filter, and a column becomes a list.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ E = TypeVar("E", bound=Enum)
 
 
 def member_of(kind: type[E], given: object, where: str) -> E:
-    """Return a member of an enum, given as itself or by name.
+    """Return a member of the enum `kind`. `given` is the member or its name.
 
     Raises: UnknownName with the nearest name.
     """
@@ -39,7 +39,9 @@ def from_plain(of: type, where: str, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def check_fields(of: Any, where: str) -> None:
-    """Raise for the first field with a value of a wrong type. Fields of other types are checked when used."""
+    """Raise an error for the first field with a value of a wrong type. Fields of other types are checked at
+    their use.
+    """
     for name, kind in _kinds(type(of)).items():
         value, at = getattr(of, name), f"{where}: {name}"
         if issubclass(kind, Enum):

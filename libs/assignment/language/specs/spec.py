@@ -21,10 +21,14 @@ S = TypeVar("S", bound="type[Spec]")
 
 
 class Worded(ABCMeta):
-    """Converts the fields of a spec from plain values. Refuses an unknown field with the nearest name."""
+    """The metaclass of specs. It converts fields from plain values, and refuses an unknown field with the
+    nearest name.
+    """
 
     def __call__(cls, *args: Any, **given: Any) -> Any:
-        """Check fields before and after construction. A subclass that is not itself a spec must convert its fields."""
+        """Make a spec, and check its fields before and after. A subclass that is not a spec itself must convert its own
+        fields.
+        """
         if "__dataclass_fields__" not in vars(cls):
             return super().__call__(*args, **given)
         fields = {field.name: field for field in dataclasses.fields(cast(Any, cls))}
@@ -43,7 +47,7 @@ class Worded(ABCMeta):
 
 @dataclass(frozen=True, kw_only=True)
 class Spec(metaclass=Worded):
-    """A wish about an assignment. `name` is for people: it distinguishes two specs of one kind."""
+    """A wish about an assignment. `name` distinguishes two specs of one kind in messages and reports."""
 
     name: str = ""
 
@@ -53,7 +57,9 @@ class Spec(metaclass=Worded):
         return f"{type(self).__name__} {self.name!r}" if self.name else type(self).__name__
 
     def excess(self, problem: Problem) -> tuple[Expression, ...]:
-        """Return the excess as a constraint: arrays with 0 if it holds, else the amount by which it is broken."""
+        """Return the excess of the spec as a constraint: each element is the amount by which the spec is broken there,
+        or 0.
+        """
         raise ModelError(f"{self.where} can only be a goal; use add_goal")
 
     def cost(self, problem: Problem) -> Expression:
@@ -61,7 +67,7 @@ class Spec(metaclass=Worded):
         return sum_of(tuple(part.total() for part in self.excess(problem)))
 
     def scale(self, problem: Problem) -> float:
-        """Return roughly the worst value of the goal. Divided by their scales, unlike goals compare."""
+        """Return roughly the worst value of the goal. After a division by their scales, different goals compare."""
         return float(len(problem.objects))
 
     def refuse(self, field: str, what: object, why: str) -> ModelError:

@@ -25,8 +25,8 @@ TRIED, MADE, GAINED = range(3)
 """Columns of a tally: evaluated changes; made changes; total improvement by the better ones."""
 
 COST_MAX = 30.0
-"""Largest price of an excess over bent limits in one change, in temperatures. A higher price is hardly ever
-accepted.
+"""Largest price of an excess over bent limits in one change, as a multiple of the temperature. Annealing would hardly
+ever accept a higher price.
 """
 
 
@@ -50,7 +50,9 @@ def allowed(g: Tables, s: State, moves: int) -> bool:
 
 @part
 def save(s: State, objects: int, best: Ints, journal: Ints, moved: int) -> None:
-    """Update `best` to the present assignment, from the journal of moved objects if they fit in it."""
+    """Update `best` to the present assignment: only at the objects in the journal, if the journal has room for all of
+    them.
+    """
     if moved <= len(journal):
         for k in range(moved):
             best[journal[k]] = s.whole[journal[k]]
@@ -100,9 +102,9 @@ def anneal(
     A change that worsens a higher priority is never made. While limits are bent, an excess over them has a price, and
     no assignment counts as the best.
 
-    mix         (kinds,) shares of the kinds of changes
+    mix         (kinds,) probability of each kind of change
     journal     (J,) scratch
-    best        (N,), and best_value (levels,): the best so far, which `best` must be at the start; both are updated
+    best        (N,), and best_value (levels,): the best assignment so far and its value; both are input and output
     tally       (kinds, 3) output by kind, with the columns above
     spread      (1,) output: the standard deviation of the level's value over the tries
     """

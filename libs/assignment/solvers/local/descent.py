@@ -14,8 +14,7 @@ from libs.assignment.solvers.local.anneal import better
 from libs.assignment.solvers.local.random_draws import random_below, seed_random
 
 TARGETS_MAX = 500
-"""Containers that a quick sweep tries for an object. If there are more, it draws this many, and adds the initial
-one.
+"""Most containers that a quick sweep tries for an object. From more it draws this many, and adds the initial container.
 """
 
 

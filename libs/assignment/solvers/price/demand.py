@@ -19,8 +19,8 @@ TRACE = 1e-9
 def gains_by_shape(
     need: Floats, worth: Floats, kind: Ints, factor: Floats, opened: Bools, most: Floats, rent: Floats, gain: Floats
 ) -> None:
-    """Compute each object's gain in each shape, less rent; minus infinity if it is forbidden, does not fit or gains
-    nothing.
+    """Compute each object's gain in each shape, less rent. It is minus infinity if the shape is forbidden, too small or
+    without gain.
 
     gain  (n, S)  output; the other arrays as in Market (rows of the same n objects) and Offer
     """
@@ -112,7 +112,7 @@ def smooth_dual(
 
 @compiled
 def rank_shapes(need: Floats, gain: Floats, pool: Ints, price: Floats, rank: Ints, net: Floats, paid: Floats) -> None:
-    """Rank the shapes of each object by net gain, with its net gain and payment in the first.
+    """Rank the shapes of each object by net gain. Also compute the net gain and the payment in its first shape.
 
     rank  (n, W) int  output: the best W shapes; -1: no more
     net   (n,)        output: minus infinity if it fits nowhere

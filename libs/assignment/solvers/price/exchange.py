@@ -1,4 +1,4 @@
-"""Make room for an object by removing objects of less worth, or of a level that may give way."""
+"""Make room for an object: remove objects of less worth, or objects of a level that may lose some."""
 
 from __future__ import annotations
 
@@ -50,7 +50,9 @@ def link(o: int, c: int, head: Ints, ahead: Ints, behind: Ints) -> None:
 
 @part
 def share_below(l: int, level: int, gone: Ints, placed: Ints, members: Ints) -> float:
-    """Return the largest placed share of the levels under l, after one of `level` has come in and `gone` have left."""
+    """Return the largest placed share of the levels under l, after one object of `level` has come in and `gone` have
+    left.
+    """
     most = 0.0
     for k in range(l):
         if members[k] > 0:
@@ -61,7 +63,7 @@ def share_below(l: int, level: int, gone: Ints, placed: Ints, members: Ints) -> 
 
 @part
 def may_go(r: int, o: int, level: Ints, gone: Ints, placed: Ints, members: Ints) -> bool:
-    """Return whether r may give way to o without its own level falling behind. Without levels any object may."""
+    """Return whether r may leave for o without its own level falling behind. Without levels any object may leave."""
     if len(level) == 0:
         return True
     l = level[r]
@@ -90,10 +92,10 @@ def who_gives_way(
     out: Ints,
     worth_it: float,
 ) -> tuple[int, float]:
-    """Find objects of a container that together leave enough room, and their gain there; -1: none found.
+    """Find objects of a container that together leave enough room for `o`, and their gain in it; -1: none found.
 
-    First the object with the least loss for its part of the missing room goes. Then objects that are not needed stay
-    after all. Stop once their gain exceeds `worth_it`.
+    Choose first the objects with the least loss per missing room that they leave. Then keep those that are not needed
+    after all. Stop once the lost gain exceeds `worth_it`.
     """
     dimensions, count, loss = need.shape[1], 0, 0.0
     lack = np.empty(dimensions)

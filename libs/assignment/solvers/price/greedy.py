@@ -22,7 +22,8 @@ def roomy(o: int, c: int, need: Floats, left: Floats) -> bool:
 
 @part
 def imbalance(o: int, c: int, need: Floats, left: Floats, inverse: Floats) -> float:
-    """Return how unevenly the container would be filled: a dimension that runs out first strands the others.
+    """Return how unevenly the dimensions of the container would be filled. If one runs out first, the rest of the
+    others is wasted.
 
     max_d f[d] - min_d f[d]  with  f[d] = (left[c, d] - need[o, d]) / capacity[c, d]
     """
@@ -76,7 +77,8 @@ def place(
     left: Floats,
     held: Held,
 ) -> int:
-    """Place objects in the given order. Return the number of examined ones: all, unless the table of groups fills up.
+    """Place objects in the given order. Return the number of examined objects: all, unless the table of groups fills
+    up.
 
     who   (n,) int     objects, in order
     rank  (n, W) int   the shapes of each, best first; -1: no more

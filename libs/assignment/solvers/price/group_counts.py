@@ -66,7 +66,7 @@ def allowed(o: int, c: int, held: Held) -> bool:
 
 @part
 def add(o: int, c: int, sign: float, held: Held) -> None:
-    """Count an object in (sign 1) or out (-1)."""
+    """Add object o to the counts of its groups in container c (sign 1), or remove it (sign -1)."""
     for e in range(held.start[o], held.start[o + 1]):
         i = held.item[held.entry[e, 1], c]
         if i >= 0:

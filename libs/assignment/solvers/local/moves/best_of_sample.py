@@ -8,7 +8,7 @@ from libs.assignment.kernels.jit import part
 from libs.assignment.solvers.local.random_draws import draw_object, random_below
 
 SAMPLE = 8
-"""Containers to evaluate; each counts as a try."""
+"""Number of containers to evaluate. Each evaluation counts as a try."""
 
 
 @part

@@ -1,4 +1,4 @@
-"""Move one object to another's container, and that one to its initial container, or anywhere if it is there already."""
+"""Move one object to the container of a second. The second goes to its initial container, or anywhere from there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Move one object to a second's container, that one to a third's, and the third to the first's (a ring) or anywhere."""
+"""Move one object to the container of a second, and the second to that of a third. The third goes to the container of
+the first (a ring) or anywhere.
+"""
 
 from __future__ import annotations
 

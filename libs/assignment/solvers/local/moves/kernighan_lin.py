@@ -85,8 +85,8 @@ def collect(g: Tables, s: State, m: Members, a: int, b: int, members: Ints) -> i
 
 @part
 def best_move(g: Tables, s: State, level: int, a: int, b: int, members: Ints, count: int, tolerance: Floats) -> int:
-    """Return the index in `members` of the cheapest object to move across, with no loss at higher priorities; -1:
-    none.
+    """Return the index in `members` of the object whose move to the other container costs least; -1: no object can move
+    without a loss at a higher priority.
     """
     levels, best, least = g.node[0, LEVELS], -1, 0.0
     for k in range(count):
@@ -123,7 +123,7 @@ def run_between(
     tolerance: Floats,
     counts: Ints,
 ) -> None:
-    """Run once for each pair of containers (P, 2), while tries last. Each evaluated object is a try.
+    """Make a run for each pair of containers (P, 2), until the tries are used up. Each evaluated object is a try.
 
     m        lists of the movable objects; updated
     counts   output: changes tried, changes kept, pairs examined

@@ -13,7 +13,7 @@ from libs.assignment.solvers.local.random_draws import draw_object, random_below
 TOGETHER_MAX = 8
 """Most objects that move at once."""
 LOOKED_AT_MAX = 64
-"""Members of the class that are checked for being in the container."""
+"""Most members of the class to look at for members in the same container."""
 
 
 @part

@@ -18,7 +18,9 @@ from libs.assignment.solvers.local.random_draws import draw_object, random_below
 
 @part
 def ask_swap_alike(g: Tables, s: State) -> int:
-    """Put a swap with any object of any kind near that of the first. Return 0 if both are in one container."""
+    """Put a swap of an object with a similar one: its kind is near the kind of the first. Return 0 if both are in one
+    container.
+    """
     o, width = draw_object(g, s), g.node[0, ALIKE_WIDTH]
     near = g.node[0, ALIKE_NEAR] + g.lookup[g.node[0, ALIKE_OF] + o] * width
     first = g.node[0, ALIKE_FIRST] + g.lookup[near + random_below(g, s, width)]

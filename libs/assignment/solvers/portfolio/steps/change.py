@@ -33,7 +33,8 @@ def pass_on(n: Network, s: State, column: int, by: float) -> None:
 
 @callee
 def cost_of(n: Network, s: State, moves: int) -> float:
-    """Return the change of the objective if counts move[i] change by amount[i]; inf if a limit or a bound forbids it.
+    """Return the change of the objective if each count move[i] changes by amount[i]; inf if a limit or a bound forbids
+    it.
 
     The change stays recorded until `keep` or `drop`.
     """
@@ -104,7 +105,9 @@ def keep(n: Network, s: State) -> None:
 
 @part
 def try_one(n: Network, s: State, column: int, by: float) -> float:
-    """Return the cost of changing one count, without regard to its class's supply."""
+    """Return the cost of changing one count alone. The counts of its class then do not add up to the number of its
+    objects.
+    """
     s.move[0], s.amount[0] = column, by
     cost = cost_of(n, s, 1)
     drop(n, s)

@@ -1,4 +1,6 @@
-"""Descend by two steps at once that meet in one container: it gives one and takes another, takes two, or gives two."""
+"""Descend by pairs of steps that meet in one container. The container takes one object and gives another, or takes two,
+or gives two.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from libs.assignment.solvers.portfolio.steps.state import State, borrow_network,
 from libs.assignment.solvers.portfolio.steps.transfer import go_down
 
 STEPS_MAX = 1_000_000
-"""Most steps of one descent; practically never reached."""
+"""Most steps of one descent. A descent practically never reaches it."""
 
 
 @callee
@@ -41,7 +43,7 @@ def go_through(n: Network, s: State, container: int, begin: int, opened: Bools, 
 def exchange_with(
     n: Network, s: State, a: int, sign: float, first: int, last: int, opened: Bools, least: float
 ) -> bool:
-    """Make a step of a with the best later step of its container, if both save anything.
+    """Make a step of count `a` together with the best later step of its container, if both together save anything.
 
     The costs in other containers come from their margins, and are computed exactly before the change.
     """
@@ -84,14 +86,14 @@ def may(n: Network, s: State, q: int, sign: float, opened: Bools) -> bool:
 
 @callee
 def partner(n: Network, s: State, q: int, sign: float) -> int:
-    """Return the partner that gives what q takes, or takes what it gives."""
+    """Return the count outside the container that gives the object that q takes, or takes the object that q gives."""
     kind = n.kind[q]
     return other(s.giver[kind], q) if sign > 0 else other(s.taker[kind], q)
 
 
 @callee
 def outside(n: Network, s: State, q: int, sign: float) -> float:
-    """Return the partner's cost."""
+    """Return the cost of the step at the partner of q."""
     p = partner(n, s, q, sign)
     return cost_at(s.less if sign > 0 else s.more, p)
 

@@ -60,7 +60,7 @@ def enter(n: Network, s: State, q: int) -> None:
 
 @part
 def lift(tree: Ints, cost: Floats, at: int, q: int) -> None:
-    """Update a leaf of a tournament: the cheaper one advances. The winner is at 1."""
+    """Update a tournament after a change at the leaf of count `q`. The winner is at place 1."""
     tree[at] = q
     while at > 1:
         one, two = tree[at], tree[at ^ 1]

@@ -85,7 +85,7 @@ def state_of(n: Network, value: Floats) -> State:
 
 @part
 def borrow_network(n: Network) -> Network:
-    """Return the same arrays, valid as long as the caller's exist: see incremental/borrow.py."""
+    """Return the same arrays without their owners: see incremental/borrow.py."""
     return Network(
         lend(n.function),
         lend(n.out),

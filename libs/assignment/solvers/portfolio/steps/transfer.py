@@ -1,4 +1,4 @@
-"""Descend by steps within classes: always the step that saves most, with more objects while that saves more."""
+"""Descend by steps within classes. Make the step that saves most, with more objects as long as they save more."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from libs.assignment.solvers.portfolio.steps.state import State, borrow_network,
 
 @callee
 def take_step(n: Network, s: State, giver: int, taker: int, least: float) -> float:
-    """Move one object, two, four, while more save more. Return the change of cost; 0 if none is moved."""
+    """Move one object, or two, or four and so on, as long as more objects save more. Return the change of cost; 0: no
+    move.
+    """
     best, k = 0.0, 0.0
     tried = 1.0
     while s.value[giver] - tried > n.least[giver] - 0.5 and s.value[taker] + tried < n.most[taker] + 0.5:
@@ -30,7 +32,7 @@ def take_step(n: Network, s: State, giver: int, taker: int, least: float) -> flo
 
 @part
 def step_of(s: State, kind: int) -> tuple[int, int]:
-    """Return giver and taker of a class's best step."""
+    """Return the giver and the taker of the cheapest step of a class."""
     giver, taker = s.giver[kind, 0], s.taker[kind, 0]
     if giver != taker:
         return giver, taker
