@@ -23,6 +23,7 @@ BENCHES = {
     "pop": "benchmarks.pop:bench_pop",
     "deltas": "benchmarks.deltas:bench_deltas",
     "placement": "benchmarks.placement:bench_placement",
+    "ledger": "benchmarks.ledger:bench_ledger",
     "fuzz": "benchmarks.fuzz.bench:bench_fuzz",
 }
 """Benchmarks by name. Each is imported when it runs, so that its peak memory is its own."""

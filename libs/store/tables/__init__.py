@@ -32,6 +32,7 @@ from libs.store.tables.fleet import (
     servers,
     unavailability_events,
 )
+from libs.store.tables.ledger import capacity_event_antecedents, capacity_event_changes, capacity_events
 from libs.store.tables.moves import move_steps, movers, moves, region_conditions
 from libs.store.tables.planner import (
     executed_changes,
@@ -77,6 +78,9 @@ __all__ = [
     "approvals",
     "audit_entries",
     "call_sums",
+    "capacity_event_antecedents",
+    "capacity_event_changes",
+    "capacity_events",
     "capacity_requests",
     "closed_traces",
     "datacenters",

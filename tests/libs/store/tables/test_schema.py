@@ -66,7 +66,9 @@ def test_constraints_and_generations_are_in_both(database: Database) -> None:
             assert {i["name"] for i in indexes if "postgresql_where" in i.get("dialect_options", {})} == partial
         query = "SELECT tgrelid::regclass::text FROM pg_trigger WHERE tgname = 'raise_generation'"
         raised = set(tx.execute(sa.text(query)).scalars())
-        assert raised == {table.name for table in metadata.sorted_tables if "generation" in table.c}
+        # In the key of a history, a generation never changes.
+        current = [t for t in metadata.sorted_tables if "generation" in t.c and not t.c.generation.primary_key]
+        assert raised == {table.name for table in current}
 
 
 @pytest.mark.parametrize("binding", ["current_reservation_id", "target_reservation_id"])

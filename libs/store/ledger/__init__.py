@@ -1,0 +1,1 @@
+"""The capacity ledger. docs/ledger.md says what it promises."""
