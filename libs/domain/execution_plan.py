@@ -25,8 +25,9 @@ class Action:
     """One node of the execution plan.
 
     action         id of the node
-    service, region, hardware_type   the capacity that is resized; a shift has a product instead and covers all regions
-    before, after  capacity in units of the hardware type; of a shift, the product's traffic by region
+    service, region, hardware_type   the capacity that is resized
+    product, region, to_region       of a shift: the traffic that goes from one region to another
+    before, after  capacity in units of the hardware type; of a shift, 0 and the share of the product's traffic to move
     lead_time_h    hours from asking for capacity until the capacity serves
     estimate_h     estimated hours in total, lead time and approval included
     start_h        estimated hours from the start of the plan until the action can start
@@ -39,9 +40,10 @@ class Action:
     service: str | None = None
     product: str | None = None
     region: str | None = None
+    to_region: str | None = None
     hardware_type: str | None = None
-    before: float | dict[str, float] = 0.0
-    after: float | dict[str, float] = 0.0
+    before: float = 0.0
+    after: float = 0.0
     lead_time_h: float = 0.0
     estimate_h: float = 0.0
     start_h: float = 0.0

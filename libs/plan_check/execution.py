@@ -48,8 +48,10 @@ def check_execution(plan: ExecutionPlan, used: Mapping[Pool, float], room: Mappi
 
 
 def change(a: Action) -> float:
-    """Return the capacity that action `a` adds to its pool (a region and hardware type); negative for a downsize."""
-    return float(a.after) - float(a.before) if isinstance(a.after, float) and isinstance(a.before, float) else 0.0
+    """Return the capacity that action `a` adds to its pool (a region and hardware type): negative for a downsize, 0 for
+    a shift.
+    """
+    return a.after - a.before if a.service is not None else 0.0
 
 
 def _freed_before(plan: ExecutionPlan) -> dict[str, frozenset[str]] | None:

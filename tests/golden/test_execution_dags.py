@@ -60,8 +60,6 @@ def dag_text(execution: ExecutionPlan) -> Iterator[str]:
 
 
 def _change(action: Action) -> str:
-    if isinstance(action.before, dict) and isinstance(action.after, dict):
-        return ", ".join(
-            f"{region} {share:.0%} -> {action.after[region]:.0%}" for region, share in action.before.items()
-        )
+    if action.to_region is not None:
+        return f"{action.after:.0%} of {action.product} from {action.region} to {action.to_region}"
     return f"{action.before:.4g} -> {action.after:.4g}" if action.before != action.after else ""

@@ -11,6 +11,7 @@ from libs.domain.arrays import Floats
 from libs.domain.execution_plan import Action, ExecutionPlan, Phase
 from libs.domain.placement_plan import PlacementPlan
 from libs.domain.world import PlanningInputs, ServiceModels, Vocabulary
+from libs.flux.execution.transport import region_pairs
 
 NOISE = 1e-6
 """Share of a service's capacity, or of a product's traffic, below which a change is ignored as rounding noise."""
@@ -23,8 +24,9 @@ def plan_execution(
 ) -> ExecutionPlan:
     """Plan to upsize to max(baseline, target), shift traffic, downsize to target, and grow, in parallel if possible.
 
-    A product's traffic waits for the upsizes of the services that serve it in regions where its traffic rises. A
-    downsize waits for the traffic of all products that the service serves there. Growth waits for all downsizes of its
+    A product's traffic goes from one region to another in a shift of its own. A shift waits for the upsizes of the
+    services that serve the product in the region that it goes to. A downsize waits for all shifts, to and from its
+    region, of the products that the service serves. Growth waits for all downsizes of its
     pool, because expression 15 lends the room for growth to upsizes until then.
 
     Resizes by less than SMALL are left out. A small downsize is left out only if the pool's spare covers it, so that
@@ -41,7 +43,8 @@ class _Draft:
         self.before = models.baseline + inputs.ledger
         self.target = plan.capacity[0]
         moved = plan.traffic[0] - models.presence
-        self.moved = np.where(np.abs(moved) > NOISE, moved, 0.0)
+        moved = np.where(np.abs(moved) > NOISE, moved, 0.0)
+        self.pairs = [(p, *pair) for p in np.flatnonzero(moved.any(1)).tolist() for pair in region_pairs(moved[p])]
         self.serves = models.phi()[words.placement_service] > 0
         self.small = NOISE * models.capacity[words.placement_service][:, None]
 
@@ -84,6 +87,7 @@ class _Draft:
         after: Floats,
     ) -> list[Action]:
         words, policy = self.words, self.inputs.policy
+        shifts = self._shifts_at()
         found = []
         for k, r in zip(*np.nonzero(where), strict=True):
             s = int(words.placement_service[k])
@@ -94,8 +98,7 @@ class _Draft:
             work_h = policy.upsize_h if phase is Phase.UPSIZE else policy.downsize_h
             waits: tuple[str, ...] = ()
             if phase is Phase.DOWNSIZE:
-                shifting = np.flatnonzero(self.serves[k] & (self.moved[:, r] != 0))
-                waits = tuple(f"shift/{words.products[p]}" for p in shifting)
+                waits = tuple(name for p, name in shifts.get(r, ()) if self.serves[k, p])
             found.append(
                 Action(
                     action=f"{phase}/{service}/{region}/{kind}",
@@ -123,27 +126,37 @@ class _Draft:
         return tuple(reason for reason, holds in found.items() if holds)
 
     def _shifts(self, upsizes: list[Action]) -> list[Action]:
-        words = self.words
+        words, phi = self.words, self.models.phi()
         row = {str(name): s for s, name in enumerate(words.services)}
         at = {str(name): r for r, name in enumerate(words.regions)}
-        serves = self.models.phi() > 0
-        waits: dict[int, list[str]] = {}
+        upsized: dict[int, list[tuple[int, str]]] = {}
         for a in upsizes:
-            s, r = row[str(a.service)], at[str(a.region)]
-            for p in np.flatnonzero(serves[s] & (self.moved[:, r] > 0)):
-                waits.setdefault(int(p), []).append(a.action)
+            upsized.setdefault(at[str(a.region)], []).append((row[str(a.service)], a.action))
         return [
             Action(
-                action=f"shift/{words.products[p]}",
+                action=self._shift_name(p, away, to),
                 phase=Phase.SHIFT,
                 product=str(words.products[p]),
-                before=_by(words, self.models.presence[p]),
-                after=_by(words, self.plan.traffic[0, p]),
+                region=str(words.regions[away]),
+                to_region=str(words.regions[to]),
+                after=amount,
                 estimate_h=self.inputs.policy.shift_h,
-                waits_for=tuple(waits.get(int(p), ())),
+                waits_for=tuple(name for s, name in upsized.get(to, ()) if phi[s, p] > 0),
             )
-            for p in np.flatnonzero(self.moved.any(1))
+            for p, away, to, amount in self.pairs
         ]
+
+    def _shifts_at(self) -> dict[int, list[tuple[int, str]]]:
+        """Return region -> the (product, id) of all shifts to or from it."""
+        found: dict[int, list[tuple[int, str]]] = {}
+        for p, away, to, _ in self.pairs:
+            for r in (away, to):
+                found.setdefault(r, []).append((p, self._shift_name(p, away, to)))
+        return found
+
+    def _shift_name(self, p: int, away: int, to: int) -> str:
+        words = self.words
+        return f"shift/{words.products[p]}/{words.regions[away]}/{words.regions[to]}"
 
     def _settled(self, downsizes: list[Action], pools: set[tuple[str | None, str | None]]) -> list[Action]:
         freed: dict[tuple[str | None, str | None], list[str]] = {}
@@ -190,7 +203,3 @@ def scheduled(actions: list[Action], step: int) -> ExecutionPlan:
         estimate_h=end.start_h + end.estimate_h if end is not None else 0.0,
         critical_path=tuple(reversed(path)),
     )
-
-
-def _by(words: Vocabulary, values: Floats) -> dict[str, float]:
-    return {str(name): float(value) for name, value in zip(words.regions, values, strict=True)}

@@ -32,6 +32,7 @@ def _node(action: Action) -> dict[str, Any]:
         "service": action.service,
         "product": action.product,
         "region": action.region,
+        "to_region": action.to_region,
         "hardware_type": action.hardware_type,
     }
     return {

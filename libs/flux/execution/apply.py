@@ -1,0 +1,108 @@
+"""Apply a command to an execution: the answer, and what it changes. Pure."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from libs.domain.execution_plan import Phase
+from libs.domain.execution_progress import PHASE_CODE, PHASES, ActionProgress, ExecutionGraph, Progress
+from libs.domain.plan_execution import IN_FLIGHT, ActionState, Command, ExecutionState, Level, Verb
+from libs.flux.execution.commands import Refusal, answer_action, answer_execution
+from libs.flux.execution.next_steps import reversing
+
+_BY_A_PERSON = frozenset(
+    {Verb.TAKE_OVER, Verb.COMPLETE, Verb.RETRY, Verb.APPROVE, Verb.EDIT, Verb.OVERRIDE, Verb.REVERSE}
+)
+_ONE_ACTION = frozenset({Verb.EDIT, Verb.OVERRIDE, Verb.COMPLETE})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandAnswer:
+    """The answer to a command. A refused one changes nothing.
+
+    state    the next state of the execution
+    changes  the actions that it changes
+    """
+
+    state: ExecutionState
+    changes: tuple[ActionProgress, ...] = ()
+    refusal: Refusal | None = None
+
+
+def apply_command(
+    graph: ExecutionGraph, state: ExecutionState, progress: Progress, command: Command, now_s: float
+) -> CommandAnswer:
+    """Return the answer to a command. Raises KeyError if its subject is not in the execution.
+
+    A command about a phase is accepted if at least one of its actions accepts it. The others stay as they are.
+    """
+    if command.level is Level.PLAN:
+        answer = answer_execution(state, command.verb)
+        refused = isinstance(answer, Refusal)
+        return CommandAnswer(state=state if refused else answer, refusal=answer if refused else None)  # type: ignore[arg-type]
+    positions = _positions(graph, command)
+    if command.level is Level.PHASE and command.verb in _ONE_ACTION:
+        return CommandAnswer(
+            state=state, refusal=Refusal("ForOneAction", f"{command.verb} is about one action: name it")
+        )
+    changes: list[ActionProgress] = []
+    refusal: Refusal | None = None
+    for position in positions:
+        found = _apply_to(graph, state, progress.row(position), command, now_s)
+        if isinstance(found, Refusal):
+            refusal = refusal or found
+        else:
+            changes.append(found)
+    if not changes:
+        return CommandAnswer(state=state, refusal=refusal or Refusal("Empty", "the execution has no such action"))
+    starts = state is ExecutionState.PAUSED and any(row.state in IN_FLIGHT for row in changes)
+    return CommandAnswer(state=ExecutionState.PAUSING if starts else state, changes=tuple(changes))
+
+
+def _positions(graph: ExecutionGraph, command: Command) -> list[int]:
+    if command.level is Level.PHASE:
+        phase = next((phase for phase in PHASES if phase == command.subject), None)
+        if phase is None:
+            raise KeyError(command.subject)
+        return [int(i) for i in np.flatnonzero(graph.phase == PHASE_CODE[phase])]
+    found = [i for i, action in enumerate(graph.actions) if action.action == command.subject]
+    if not found:
+        raise KeyError(command.subject)
+    return found
+
+
+def _apply_to(
+    graph: ExecutionGraph, state: ExecutionState, row: ActionProgress, command: Command, now_s: float
+) -> ActionProgress | Refusal:
+    verb, phase = command.verb, graph.actions[row.position].phase
+    answer = answer_action(state, row.state, verb, phase=phase, paused=row.paused, begun=row.begun)
+    if isinstance(answer, Refusal):
+        return answer
+    if verb is Verb.PAUSE or (verb is Verb.RESUME and row.state is not ActionState.TAKEN_OVER):
+        return replace(row, paused=verb is Verb.PAUSE)
+    if verb is Verb.EDIT:
+        return _resized(graph, row, command.size, phase)
+    row = replace(row, person=row.person or verb in _BY_A_PERSON)
+    if answer is ActionState.REVERSING:
+        return reversing(row, "asked by a person", now_s)
+    if verb is Verb.OVERRIDE:
+        row = replace(row, overridden=row.reached)
+    if verb is Verb.COMPLETE:
+        row = replace(row, reached=1.0, asked=1.0)
+    again_s = now_s if verb in (Verb.RETRY, Verb.RESUME) else row.again_s
+    return replace(row, state=answer, since_s=now_s, again_s=again_s, tries=0, note=None)
+
+
+def _resized(graph: ExecutionGraph, row: ActionProgress, size: float | None, phase: Phase) -> ActionProgress | Refusal:
+    """Return the action with another size. A downsize may only keep more than planned: its traffic needs the rest."""
+    before, after = float(graph.before[row.position]), float(graph.after[row.position])
+    if size is None or not math.isfinite(size):
+        return Refusal("NoSize", "edit needs a size, in units of the hardware type")
+    if phase is Phase.DOWNSIZE and not after <= size < before:
+        return Refusal("SizeOutOfBounds", f"size must be at least the planned {after:g} and below {before:g}")
+    if phase is not Phase.DOWNSIZE and not before < size:
+        return Refusal("SizeOutOfBounds", f"size must be above the present {before:g}; to leave it out, skip it")
+    return replace(row, size=size, person=True)

@@ -1,0 +1,256 @@
+"""Decide what an execution does next (Flux, 3.5). Pure and total: the same input gives the same decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+import numpy as np
+
+from libs.domain.arrays import Bools, Floats, Ints
+from libs.domain.execution_plan import Phase
+from libs.domain.execution_progress import PHASE_CODE, ActionProgress, ExecutionGraph, Progress, changed
+from libs.domain.gate import GateMode, GateReading, Verdict
+from libs.domain.plan_execution import FINAL, IN_FLIGHT, SETTLED, ActionState, ExecutionState, Terms
+from libs.flux.execution.gates import GOOD, GateStand, gates_of, stand_of
+from libs.plan_check.execution_room import fitting_starts
+
+Readings = Mapping[int, Sequence[GateReading]]
+_SHIFT, _DOWNSIZE, _SETTLED_NODE = (PHASE_CODE[p] for p in (Phase.SHIFT, Phase.DOWNSIZE, Phase.SETTLED))
+_QUIET = {
+    ExecutionState.PAUSING: ExecutionState.PAUSED,
+    ExecutionState.ABORTING: ExecutionState.ABORTED,
+    ExecutionState.SUPERSEDING: ExecutionState.SUPERSEDED,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decisions:
+    """What to write, to ask and to measure.
+
+    state     the next state of the execution
+    changes   actions that change
+    ask       positions of the actions in flight, after the changes, that another system is to be asked about
+    measure   positions of the actions whose gates are to be read
+    reverses  True: nothing is in flight, so the execution that takes this one back may begin
+    """
+
+    state: ExecutionState
+    changes: tuple[ActionProgress, ...] = ()
+    ask: tuple[int, ...] = ()
+    measure: tuple[int, ...] = ()
+    reverses: bool = False
+
+
+def next_steps(
+    graph: ExecutionGraph, state: ExecutionState, progress: Progress, readings: Readings, terms: Terms, now_s: float
+) -> Decisions:
+    """Return the decisions of one tick.
+
+    readings   position -> the readings of its gates
+
+    An action starts when all that it waits for is done, its approval is there, its gates are good and its pool has room
+    whatever ends first. One that waits, fails or is held stops only what needs it.
+    """
+    if state in FINAL or state is ExecutionState.DRAFT:
+        return Decisions(state=state)
+    tick = _Tick(graph, progress, readings, terms, now_s)
+    changes = tick.changes() if state is ExecutionState.RUNNING else ()
+    after = changed(progress, changes)
+    in_flight = after.is_in(*IN_FLIGHT)
+    ask = np.flatnonzero(in_flight & (after.again_s <= now_s))
+    if not in_flight.any():
+        is_over = state is ExecutionState.RUNNING and bool(after.is_in(*SETTLED).all())
+        reverses = state is ExecutionState.REVERSING
+        state = ExecutionState.DONE if is_over else _QUIET.get(state, state)
+        return Decisions(state=state, changes=changes, measure=tuple(tick.measure), reverses=reverses)
+    return Decisions(state=state, changes=changes, ask=tuple(ask.tolist()), measure=tuple(tick.measure))
+
+
+class _Tick:
+    """The decisions about the actions of a running execution."""
+
+    def __init__(
+        self, graph: ExecutionGraph, progress: Progress, readings: Readings, terms: Terms, now_s: float
+    ) -> None:
+        self.graph, self.progress, self.readings, self.terms, self.now_s = graph, progress, readings, terms, now_s
+        self.measure: list[int] = []
+        self.caps = shift_caps(graph, progress)
+
+    def changes(self) -> tuple[ActionProgress, ...]:
+        graph, progress = self.graph, self.progress
+        skipped = _without_basis(graph, progress)
+        rows = np.flatnonzero(skipped).tolist()
+        found = [self._to(progress.row(i), ActionState.SKIPPED, note="NeedsSkipped") for i in rows]
+        active = progress.is_in(ActionState.BAKING, ActionState.HELD) & ~progress.paused
+        shifts = active & (graph.phase == _SHIFT)
+        found += [new for i in np.flatnonzero(shifts).tolist() if (new := self._go_on(i)) is not None]
+        ready = ready_actions(graph, progress) & ~skipped
+        nodes = ready & (graph.phase == _SETTLED_NODE)
+        found += [self._to(progress.row(i), ActionState.DONE) for i in np.flatnonzero(nodes).tolist()]
+        due = ready & ~nodes & (progress.again_s <= self.now_s)
+        due &= (graph.phase != _DOWNSIZE) | (self._baked_from() <= self.now_s)
+        opened = np.array([i for i in np.flatnonzero(due).tolist() if self._opens(i, found)], np.int32)
+        starts = opened[fitting_starts(graph, progress, opened)]
+        return (*found, *(self._start(i) for i in starts.tolist()))
+
+    def _opens(self, position: int, found: list[ActionProgress]) -> bool:
+        """Return whether the gates before an action are good. If they are not, hold it: add that to `found`."""
+        if self.graph.phase[position] == _SHIFT:
+            return True
+        row, stand = self.progress.row(position), self._stand(position)
+        if stand.verdict is not Verdict.GOOD and row.state is not ActionState.HELD:
+            found.append(self._held(row, stand))
+        return stand.verdict is Verdict.GOOD
+
+    def _start(self, position: int) -> ActionProgress:
+        row = self.progress.row(position)
+        asked = self._next_fraction(row) if self.graph.phase[position] == _SHIFT else 1.0
+        if asked is None:
+            return self._to(row, ActionState.HELD, note="CapacityNotThere")
+        return self._ask(row, asked)
+
+    def _go_on(self, position: int) -> ActionProgress | None:
+        """Return the next state of a shift that bakes or is held; None if it stays."""
+        row = self.progress.row(position)
+        if not row.begun:
+            return None
+        stand, automatic = self._stand(position), not row.person
+        if stand.verdict is Verdict.BAD:
+            if stand.mode is GateMode.REVERSE and automatic:
+                return reversing(row, _hold_note(stand), self.now_s)
+            return None if row.state is ActionState.HELD else self._held(row, stand)
+        if row.state is ActionState.BAKING and self.now_s < row.since_s + self.terms.bake_s:
+            return None
+        if stand.verdict is Verdict.UNKNOWN:
+            if row.state is not ActionState.HELD:
+                return self._held(row, stand)
+            is_late = self.now_s - row.since_s > stand.unknown_s_max
+            if is_late and stand.then is GateMode.REVERSE and automatic:
+                return reversing(row, _hold_note(stand), self.now_s)
+            return None
+        if row.reached >= 1.0:
+            return self._to(row, ActionState.DONE)
+        asked = self._next_fraction(row)
+        if asked is not None:
+            return self._ask(row, asked)
+        return None if row.state is ActionState.HELD else self._to(row, ActionState.HELD, note="CapacityNotThere")
+
+    def _stand(self, position: int) -> GateStand:
+        """Return where the gates of an action stand. A person may have overridden them at the present fraction."""
+        row = self.progress.row(position)
+        gates = gates_of(self.terms.gates, self.graph.actions[position])
+        if not gates:
+            return GOOD
+        self.measure.append(position)
+        if row.overridden == row.reached:
+            return GOOD
+        since, now = _moment(row.again_s), _moment(self.now_s)
+        return stand_of(gates, self.readings.get(position, ()), since=since, now=now)
+
+    def _next_fraction(self, row: ActionProgress) -> float | None:
+        """Return the next fraction of a shift; None if the capacity for more is not there."""
+        cap = float(self.caps[row.position])
+        after = [min(f, cap) for f in self.terms.fractions if f > row.reached + 1e-9]
+        found = after[0] if after else 1.0
+        return found if found > row.reached + 1e-9 else None
+
+    def _baked_from(self) -> Floats:
+        """Return (N,) seconds from which on downsizes may begin: a bake time after their last shift."""
+        graph, progress = self.graph, self.progress
+        last = np.full(len(graph.actions), -np.inf)
+        shifts = graph.phase[graph.waits_from] == _SHIFT
+        np.maximum.at(last, graph.waits_to[shifts], progress.since_s[graph.waits_from[shifts]])
+        return last + self.terms.downsize_bake_s
+
+    def _held(self, row: ActionProgress, stand: GateStand) -> ActionProgress:
+        return self._to(row, ActionState.HELD, note=_hold_note(stand))
+
+    def _ask(self, row: ActionProgress, asked: float) -> ActionProgress:
+        return replace(
+            self._to(row, ActionState.RUNNING),
+            asked=asked,
+            attempt=row.attempt + 1,
+            tries=1,
+            again_s=self.now_s,
+        )
+
+    def _to(
+        self, row: ActionProgress, state: ActionState, *, note: str | None = None, **values: float
+    ) -> ActionProgress:
+        return replace(row, state=state, since_s=self.now_s, note=note, **values)  # type: ignore[arg-type]
+
+
+def reversing(row: ActionProgress, note: str | None, now_s: float) -> ActionProgress:
+    """Return a shift that begins to bring its traffic back. It may have reached what was last asked for."""
+    return replace(
+        row,
+        state=ActionState.REVERSING,
+        reached=max(row.reached, row.asked),
+        asked=0.0,
+        attempt=row.attempt + 1,
+        tries=1,
+        since_s=now_s,
+        again_s=now_s,
+        note=note,
+    )
+
+
+def ready_actions(graph: ExecutionGraph, progress: Progress) -> Bools:
+    """Return (N,) which waiting or held actions have all that they wait for, and no part done."""
+    waiting = progress.is_in(ActionState.WAITING) | (progress.is_in(ActionState.HELD) & (graph.phase != _SHIFT))
+    ready: Bools = waiting & ~progress.paused & (unmet(graph, progress) == 0)
+    return ready
+
+
+def unmet(graph: ExecutionGraph, progress: Progress) -> Ints:
+    """Return (N,) the number of actions that each action still waits for."""
+    done, skipped = progress.is_in(ActionState.DONE), progress.is_in(ActionState.SKIPPED)
+    met = done[graph.waits_from] | (_room_only(graph) & skipped[graph.waits_from])
+    return np.bincount(graph.waits_to[~met], minlength=len(graph.actions))
+
+
+def shift_caps(graph: ExecutionGraph, progress: Progress) -> Floats:
+    """Return (N,) the largest fraction of each shift for which the capacity is there.
+
+    People may have made upsizes smaller. A shift goes as far as the least complete one of its upsizes.
+    """
+    caps = np.ones(len(graph.actions))
+    planned = graph.after - graph.before
+    edited = (progress.size < graph.after) & (planned > 0) & (graph.pool >= 0)
+    if edited.any():
+        share = np.where(edited, (progress.size - graph.before) / np.where(planned > 0, planned, 1.0), 1.0)
+        edges = (graph.phase[graph.waits_to] == _SHIFT) & edited[graph.waits_from]
+        np.minimum.at(caps, graph.waits_to[edges], share[graph.waits_from[edges]])
+    return np.clip(caps, 0.0, 1.0)
+
+
+def _room_only(graph: ExecutionGraph) -> Bools:
+    """Return (E,) which dependencies are about room only. The check of room stands in for them after a skip."""
+    found: Bools = (graph.phase[graph.waits_from] == _DOWNSIZE) & (graph.phase[graph.waits_to] != _SHIFT)
+    return found
+
+
+def _without_basis(graph: ExecutionGraph, progress: Progress) -> Bools:
+    """Return (N,) which actions can never start, because something that they need was skipped."""
+    open_ = progress.is_in(ActionState.WAITING, ActionState.AWAITING_APPROVAL, ActionState.HELD) & (progress.asked == 0)
+    open_ &= progress.reached == 0
+    skipped, hard = progress.is_in(ActionState.SKIPPED), ~_room_only(graph)
+    lost = np.zeros(len(graph.actions), bool)
+    while True:
+        gone = skipped | lost
+        more = np.zeros_like(lost)
+        more[graph.waits_to[hard & gone[graph.waits_from]]] = True
+        more &= open_ & ~lost
+        if not more.any():
+            return lost
+        lost |= more
+
+
+def _hold_note(stand: GateStand) -> str:
+    return f"{'GateBad' if stand.verdict is Verdict.BAD else 'GateUnknown'}: {stand.why}"
+
+
+def _moment(seconds: float) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)

@@ -1,0 +1,51 @@
+"""Check that the pools have room for what begins, whatever ends first of all that has begun."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from libs.domain.arrays import Bools, Floats, Indices
+from libs.domain.execution_progress import ExecutionGraph, Progress
+from libs.domain.plan_execution import ActionState
+from libs.plan_check.execution import TOLERANCE
+
+
+def most_used(graph: ExecutionGraph, progress: Progress) -> Floats:
+    """Return (Q,) the most that each pool can hold in any state that is reachable without a further start.
+
+    A growing resize counts from its first request, because it may be done before its answer comes. A shrinking one
+    counts only when it is done.
+    """
+    change = _change(graph, progress)
+    counts = np.where(change > 0, _may_be_done(progress), progress.is_in(ActionState.DONE)) & (change != 0)
+    used = graph.used.copy()
+    np.add.at(used, graph.pool[counts], change[counts])
+    return used
+
+
+def fitting_starts(graph: ExecutionGraph, progress: Progress, ready: Indices) -> Bools:
+    """Return, per action of `ready`, whether its pool has room for it too, in the order given.
+
+    An action that does not fit leaves the room to later, smaller ones. An action that adds nothing always fits.
+    """
+    used, fits = most_used(graph, progress), np.ones(len(ready), bool)
+    limit = graph.room + TOLERANCE * np.maximum(1.0, graph.room)
+    more = np.where(_may_be_done(progress), 0.0, _change(graph, progress))[ready]
+    for index in np.flatnonzero(more > 0).tolist():
+        pool = int(graph.pool[ready[index]])
+        fits[index] = used[pool] + more[index] <= limit[pool]
+        used[pool] += more[index] if fits[index] else 0.0
+    return fits
+
+
+def _change(graph: ExecutionGraph, progress: Progress) -> Floats:
+    """Return (N,) the capacity that each action adds to its pool; 0 for a shift."""
+    found: Floats = np.where(graph.pool >= 0, progress.size - graph.before, 0.0)
+    return found
+
+
+def _may_be_done(progress: Progress) -> Bools:
+    """Return (N,) which actions may have had their effect, at least in part."""
+    states = progress.is_in(ActionState.TAKEN_OVER, ActionState.DONE)
+    found: Bools = (progress.asked > 0) | (progress.reached > 0) | states
+    return found
