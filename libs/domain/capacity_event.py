@@ -141,7 +141,7 @@ class CapacityEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventChange:
-    """A change of an event's status, as somebody asks for it.
+    """A change of an event's status to make.
 
     generation   generation of the event that the asker has read
     achieved     amount of the effect that has happened so far. Required for active events that succeed, fail or report
@@ -175,4 +175,16 @@ def why_not(now: EventStatus, change: EventChange) -> str | None:
         return None if change.achieved is None else f"is {now.value}, so nothing of it can have happened"
     if change.achieved is None and change.status not in _GIVEN_UP:
         return "needs the amount achieved so far"
+    return None
+
+
+def why_not_amount(amount: float, achieved: float, *, is_share: bool) -> str | None:
+    """Return why `achieved` cannot have happened of an event of this amount, or None if it can.
+
+    More than planned may happen, because servers are whole.
+    """
+    if achieved * amount < 0:
+        return f"must have the sign of the event's amount, {amount:+g}"
+    if is_share and achieved > 1:
+        return "must be a share of at most 1"
     return None

@@ -24,6 +24,8 @@ class Role(StrEnum):
     """Reports unavailability events."""
     TELEMETRY = "telemetry"
     """Reports spans, usage and traffic."""
+    EXECUTOR = "executor"
+    """Reports what came of active capacity events."""
 
     def includes(self, other: Role) -> bool:
         """Return whether this role includes all permissions of the other."""
@@ -40,6 +42,7 @@ _INCLUDED = {
     Role.ALLOCATOR: _VIEWER | {Role.ALLOCATOR},
     Role.HEALTH: _VIEWER | {Role.HEALTH},
     Role.TELEMETRY: _VIEWER | {Role.TELEMETRY},
+    Role.EXECUTOR: _VIEWER | {Role.EXECUTOR},
 }
 
 

@@ -137,6 +137,12 @@ GROUPS: dict[str, Commands] = {
             "Resume the moves of a paused region.",
         ),
     },
+    "Plan over regions": {
+        "ledger": (
+            "services.cli.ledger:app",
+            "Show, propose and decide dated changes of capacity and traffic.",
+        ),
+    },
     "On this machine, and from files": {
         "demo": (
             "services.cli.demo.command:demo",

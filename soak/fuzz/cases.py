@@ -137,7 +137,9 @@ class Fuzz:
     def _with_generation(self, case: AnyCase, operation: Operation) -> None:
         if any(parameter["name"] == "If-Match" for parameter in operation.definition.raw.get("parameters", ())):
             url = operation.path.format(**(case.path_parameters or {}))
-            read = url.removesuffix("/rotate").removesuffix("/approve").removesuffix("/reject")
+            read = url
+            for verb in ("rotate", "approve", "reject", "decide", "report"):
+                read = read.removesuffix(f"/{verb}")
             found = self._maker.get(read).headers.get("etag", '"1"')
             case.headers = CaseInsensitiveDict(dict(case.headers or {}) | {"If-Match": found})
 

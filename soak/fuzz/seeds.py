@@ -123,6 +123,17 @@ class Seeds:
         body = {"kind": "presence", "subject": "feed", "region": "east", "least": 0.0, "reason": "test"}
         return _id(self._client.post("/v1/plan-overrides", json=body), "plan_override_id")
 
+    def _capacity_events(self) -> int:
+        """Make an active event: its decisions and reports are possible."""
+        where = {"kind": "capacity", "service": f"s{next(self._number)}", "region": "east", "hardware_type": "compute"}
+        event = {"effect": where | {"delta": 1.0}, "writer": "person", "reason": "test"}
+        body = {"events": [event | {"starts_at": "2100-01-01T00:00:00Z"}]}
+        made = self._client.post("/v1/capacity-events", json=body).json()["capacity_event_ids"][0]
+        for generation, status in enumerate(("approved", "active"), 1):
+            match = {"If-Match": f'"{generation}"'}
+            self._client.post(f"/v1/capacity-events/{made}/decide", json={"status": status}, headers=match)
+        return int(made)
+
     def _metric_sources(self) -> str:
         name = f"s{next(self._number)}"
         body = {"fills": "traffic", "query": "up", "labels": {"product": "product", "region": "region"}}

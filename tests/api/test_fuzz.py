@@ -46,6 +46,7 @@ PLANNED = (
     "/placement-plans",
     "/service-models",
     "/plan-overrides",
+    "/capacity-events",
     "/metric-sources",
 )
 """Nouns of which every operation must be reached. Routes for files or spans have tests of their own."""

@@ -22,7 +22,7 @@ from tests.libs.web.conftest import bearer
 
 ROUTERS = (*PORTAL, *BROKER, *SOLVER, *MOVER, *PLANNER)
 V, R, O, A, L, H = Role.VIEWER, Role.REQUESTER, Role.OPERATOR, Role.ADMIN, Role.ALLOCATOR, Role.HEALTH
-T = Role.TELEMETRY
+T, E = Role.TELEMETRY, Role.EXECUTOR
 EVERYBODY, ASKING, OPERATING = {*Role}, {R, O, A}, {O, A}
 MAY = {
     "GET /metrics": EVERYBODY,
@@ -131,6 +131,12 @@ MAY = {
     "POST /v1/plan-overrides": OPERATING,
     "GET /v1/plan-overrides/{plan_override_id}": EVERYBODY,
     "POST /v1/plan-overrides/{plan_override_id}/withdraw": OPERATING,
+    "GET /v1/capacity-events": EVERYBODY,
+    "POST /v1/capacity-events": OPERATING,
+    "GET /v1/capacity-events/{capacity_event_id}": EVERYBODY,
+    "POST /v1/capacity-events/{capacity_event_id}/decide": OPERATING,
+    "POST /v1/capacity-events/{capacity_event_id}/report": {E, O, A},
+    "GET /v1/capacity-effects": EVERYBODY,
     "POST /v1/traces": {T, O, A},
     "POST /v1/trace-files": {T, O, A},
     "POST /v1/usage": {T, O, A},

@@ -9,7 +9,7 @@ from datetime import datetime
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY
 
-from libs.domain.capacity_event import EventChange, EventStatus, why_not
+from libs.domain.capacity_event import EventChange, EventStatus, why_not, why_not_amount
 from libs.reconcile.errors import StaleGeneration
 from libs.store.ledger.events import NOUN
 from libs.store.platform import audit
@@ -41,7 +41,7 @@ def change_events(tx: Transaction, changes: Sequence[EventChange], *, actor: str
     """Change events, all or none. Each generation rises by one. Appends audit entries.
 
     Raises NotFound; StaleGeneration; RefusedChange if the status of an event allows no such change, or if an antecedent
-    of an event to activate has not succeeded; NotPossible if an event is named twice.
+    of an event to activate has not succeeded; NotPossible if an event is named twice, or cannot achieve that amount.
     """
     if not changes:
         return
@@ -59,17 +59,21 @@ def change_events(tx: Transaction, changes: Sequence[EventChange], *, actor: str
         wrong = why_not(EventStatus(row.status), one)
         if wrong is not None:
             raise RefusedChange(one.capacity_event_id, wrong)
-        achieved.append(float(row.achieved if one.achieved is None else one.achieved))
+        amount = float(row.achieved if one.achieved is None else one.achieved)
+        wrong = why_not_amount(row.amount, amount, is_share=row.kind == "traffic")
+        if wrong is not None:
+            raise NotPossible("achieved", wrong)
+        achieved.append(amount)
     _write(tx, changes, achieved, actor, now)
     begun = [one.capacity_event_id for one in changes if one.status is EventStatus.ACTIVE]
     _require_succeeded(tx, begun)
     _audit(tx, changes, actor, now)
 
 
-def _lock(tx: Transaction, ids: Sequence[int]) -> dict[int, sa.Row[tuple[int, str, int, float]]]:
+def _lock(tx: Transaction, ids: Sequence[int]) -> dict[int, sa.Row[tuple[int, str, int, float, float, str]]]:
     """Lock the events in the order of their ids, as every writer does, and return them by id."""
     query = (
-        sa.select(_T.capacity_event_id, _T.status, _T.generation, _T.achieved)
+        sa.select(_T.capacity_event_id, _T.status, _T.generation, _T.achieved, _T.amount, _T.kind)
         .where(_T.capacity_event_id == sa.func.any(sa.cast(list(ids), ARRAY(sa.BigInteger))))
         .order_by(_T.capacity_event_id)
         .with_for_update(key_share=True)

@@ -49,21 +49,15 @@ def propose_events(
     capacity         capacity now by place. A place without an entry may fall to any amount.
     despite          ids of live events that the proposals may contradict, for the reason `despite_reason`
 
-    Raises ConflictingEvents; NotFound for an unknown antecedent; NotPossible for an antecedent that cannot succeed any
-    more, and for a live event of the same plan, action and quantity.
+    Raises what check_proposals raises.
     """
     tx.execute(sa.select(sa.func.pg_advisory_xact_lock(sa.func.hashtext(_LOCK))))
-    _require_antecedents(tx, proposals)
-    known = frozenset(despite)
-    conflicts = find_conflicts(proposals, actor, load_opponents(tx, proposals), capacity or {})
-    refused = [c for c in conflicts if not c.with_ or not known.issuperset(e.capacity_event_id for e in c.with_)]
-    if refused:
-        raise ConflictingEvents(refused)
+    check_proposals(tx, proposals, actor=actor, capacity=capacity, despite=despite, lock=True)
     ids = new_ids(tx, _T.capacity_event_id, len(proposals))
     _insert(tx, ids, proposals, actor, now)
     after: dict[str, object] = {"status": EventStatus.PROPOSED.value}
     if despite:
-        after["despite"] = sorted(known)
+        after["despite"] = sorted(set(despite))
     audit.append_each(
         tx,
         ids.tolist(),
@@ -75,6 +69,32 @@ def propose_events(
         reason=despite_reason,
     )
     return ids
+
+
+def check_proposals(
+    tx: Transaction,
+    proposals: Sequence[Proposal],
+    *,
+    actor: str,
+    capacity: Mapping[Place, float] | None = None,
+    despite: Sequence[int] = (),
+    lock: bool = False,
+) -> None:
+    """Check that the events may be proposed now.
+
+    lock   keep the antecedents as they are until the transaction ends
+
+    Raises ConflictingEvents; NotFound for an unknown antecedent; NotPossible for an antecedent that cannot succeed any
+    more, and for a second live event of the same plan, action and effect.
+    """
+    _require_antecedents(tx, proposals, lock=lock)
+    live = load_opponents(tx, proposals)
+    _require_new_actions(proposals, live)
+    known = frozenset(despite)
+    conflicts = find_conflicts(proposals, actor, live, capacity or {})
+    refused = [c for c in conflicts if not c.with_ or not known.issuperset(e.capacity_event_id for e in c.with_)]
+    if refused:
+        raise ConflictingEvents(refused)
 
 
 def load_opponents(tx: Transaction, proposals: Sequence[Proposal]) -> list[CapacityEvent]:
@@ -96,7 +116,24 @@ def load_opponents(tx: Transaction, proposals: Sequence[Proposal]) -> list[Capac
     return found
 
 
-def _require_antecedents(tx: Transaction, proposals: Sequence[Proposal]) -> None:
+def _require_new_actions(proposals: Sequence[Proposal], live: Sequence[CapacityEvent]) -> None:
+    """Require at most one live event per plan, action, and place or shift. An index guards the same."""
+    taken = {_action_key(event): f"event {event.capacity_event_id} does" for event in live if event.action is not None}
+    for position, one in enumerate(proposals):
+        if one.action is None:
+            continue
+        if (key := _action_key(one)) in taken:
+            what = f"action {one.action} of plan {one.placement_plan_id} on the same quantity"
+            raise NotPossible("action", f"item {position} repeats {what}: {taken[key]} it already")
+        taken[key] = f"item {position} does"
+
+
+def _action_key(one: Proposal | CapacityEvent) -> tuple[object, ...]:
+    columns = effect_columns(one.effect)
+    return one.placement_plan_id, one.action, *(columns[name] for name in columns if name != "amount")
+
+
+def _require_antecedents(tx: Transaction, proposals: Sequence[Proposal], *, lock: bool) -> None:
     for position, one in enumerate(proposals):
         for before in one.follows:
             if not 0 <= before < position:
@@ -104,13 +141,13 @@ def _require_antecedents(tx: Transaction, proposals: Sequence[Proposal]) -> None
     wanted = sorted({event_id for one in proposals for event_id in one.antecedents})
     if not wanted:
         return
-    # Locked, so that none of them is given up before this transaction commits.
     query = (
         sa.select(_T.capacity_event_id, _T.status)
         .where(_T.capacity_event_id == sa.func.any(sa.cast(wanted, ARRAY(sa.BigInteger))))
         .order_by(_T.capacity_event_id)
-        .with_for_update(read=True)
     )
+    if lock:
+        query = query.with_for_update(read=True)
     found = {row.capacity_event_id: EventStatus(row.status) for row in tx.execute(query)}
     for event_id in wanted:
         if event_id not in found:

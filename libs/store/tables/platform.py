@@ -38,7 +38,7 @@ tokens = sa.Table(
     sa.UniqueConstraint("name"),
     sa.UniqueConstraint("secret_sha256"),
     sa.UniqueConstraint("previous_sha256"),
-    one_of("role", "viewer", "requester", "operator", "admin", "allocator", "health", "telemetry"),
+    one_of("role", "viewer", "requester", "operator", "admin", "allocator", "health", "telemetry", "executor"),
     sa.CheckConstraint("role = 'requester' OR cardinality(owners) = 0", name="owners"),
     sa.CheckConstraint("(previous_sha256 IS NULL) = (previous_until IS NULL)", name="previous_until"),
 )

@@ -5,6 +5,8 @@ from fastapi import FastAPI
 from libs.web.collection import settle_collection
 from libs.web.serving import ServiceApi
 from services.planner.api import (
+    capacity_effects,
+    capacity_events,
     metric_sources,
     placement_plans,
     plan_overrides,
@@ -27,6 +29,8 @@ ROUTERS = (
     placement_plans.router,
     service_models.router,
     plan_overrides.router,
+    capacity_events.router,
+    capacity_effects.router,
     traces.router,
     trace_files.router,
     usage.router,

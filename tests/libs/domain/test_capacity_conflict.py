@@ -1,4 +1,4 @@
-"""Which proposals contradict live events, and which take more than there is."""
+"""Proposals that contradict live events, or take more than there is, are found."""
 
 import pytest
 

@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from libs.domain.capacity_event import LIVE, TRANSITIONS, EventChange, EventStatus, why_not
+from libs.domain.capacity_event import LIVE, TRANSITIONS, EventChange, EventStatus, why_not, why_not_amount
 
 S = EventStatus
 ALLOWED = {
@@ -46,3 +46,17 @@ def test_a_report_says_how_much_has_happened(then):
 @pytest.mark.parametrize(("now", "then"), [(S.PROPOSED, S.CANCELLED), (S.APPROVED, S.ACTIVE)])
 def test_nothing_happens_before_an_event_is_active(now, then):
     assert why_not(now, change(then, 1.0)) == f"is {now}, so nothing of it can have happened"
+
+
+@pytest.mark.parametrize(
+    ("amount", "achieved", "is_share", "possible"),
+    [
+        (10, 12, False, True),
+        (-10, -2, False, True),
+        (-10, 2, False, False),
+        (10, 0, False, True),
+        (0.5, 1.5, True, False),
+    ],
+)
+def test_an_amount_goes_in_the_direction_of_its_event(amount, achieved, is_share, possible):
+    assert (why_not_amount(amount, achieved, is_share=is_share) is None) == possible

@@ -1,0 +1,185 @@
+"""`/v1/capacity-events`: the capacity ledger. Writers propose, operators decide, executing systems report."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Path, Query, Response
+from fastapi.responses import JSONResponse
+
+from libs.domain.capacity_event import EventChange, EventStatus, Writer
+from libs.domain.principal import Role
+from libs.store.ledger.changes import RefusedChange, change_events
+from libs.store.ledger.events import EventFilter, load_event, load_events, load_history
+from libs.store.ledger.proposals import ConflictingEvents, check_proposals, propose_events
+from libs.store.platform.database import Transaction
+from libs.web.auth import Asking, require
+from libs.web.context import Context, WebContext
+from libs.web.cursors import Paging, next_cursor
+from libs.web.generations import ExpectedGeneration, etag
+from libs.web.idempotency import Answer, Write
+from libs.web.idempotency import Writer as OneWrite
+from libs.web.model import ID_MAX, Moment, PageOf, SomeName
+from libs.web.openapi import headers, problems
+from libs.web.problems import Problem
+from services.planner.api.capacity_event_models import (
+    CapacityEventOut,
+    CapacityEventWithHistory,
+    EventDecisionIn,
+    EventReportIn,
+    ProposalsIn,
+    ProposedOut,
+    event_out,
+    with_history,
+)
+from services.planner.conflicting_events import conflict_problem
+
+router = APIRouter(prefix="/v1/capacity-events", tags=["capacity events"])
+_NOUN = "capacity-events"
+_Id = Annotated[int, Path(ge=1, le=ID_MAX, description="Id of the event")]
+_OPERATOR = [Depends(require(Role.OPERATOR))]
+_EXECUTOR = [Depends(require(Role.EXECUTOR))]
+
+
+@router.post(
+    "",
+    operation_id="propose_capacity_events",
+    status_code=201,
+    response_model=ProposedOut,
+    dependencies=_OPERATOR,
+    responses={200: {"model": ProposedOut, "description": "The answer to a dry run"}, **problems(404, 409)},
+)
+def post_events(
+    body: ProposalsIn,
+    write: Write,
+    principal: Asking,
+    context: Context,
+    dry_run: Annotated[bool, Query(description="Check the events without keeping them: answers 200")] = False,
+) -> Response:
+    """Propose events, all or none. Refuse events that contradict live ones, unless `despite` names these."""
+    proposals = [one.proposal() for one in body.events]
+    try:
+        if dry_run:
+            with context.database.snapshot() as tx:
+                check_proposals(tx, proposals, actor=principal.name, despite=body.despite)
+            return JSONResponse(ProposedOut(capacity_event_ids=[]).model_dump())
+
+        def effect(tx: Transaction) -> Answer:
+            ids = propose_events(
+                tx,
+                proposals,
+                actor=principal.name,
+                now=context.clock.now(),
+                despite=body.despite,
+                despite_reason=body.despite_reason,
+            )
+            return Answer(201, ProposedOut(capacity_event_ids=ids.tolist()))
+
+        return write.once(effect)
+    except ConflictingEvents as error:
+        raise conflict_problem(error) from error
+
+
+@router.get("", operation_id="list_capacity_events")
+def get_events(
+    context: Context,
+    paging: Paging,
+    status: Annotated[list[EventStatus] | None, Query(description="Only these; repeatable")] = None,
+    service: SomeName | None = None,
+    region: Annotated[SomeName | None, Query(description="Also either end of a shift")] = None,
+    hardware_type: SomeName | None = None,
+    product: SomeName | None = None,
+    writer: Writer | None = None,
+    placement_plan_id: Annotated[int | None, Query(ge=1, le=ID_MAX)] = None,
+    due_before: Annotated[Moment | None, Query(description="Only events that are due before this time")] = None,
+) -> PageOf[CapacityEventOut]:
+    """List events in the order of their proposal. Executing systems ask for `status=active`."""
+    wanted = EventFilter(
+        statuses=tuple(status or ()),
+        service=service,
+        region=region,
+        hardware_type=hardware_type,
+        product=product,
+        writer=writer,
+        placement_plan_id=placement_plan_id,
+        due_before=due_before,
+    )
+    with context.database.snapshot() as tx:
+        page = load_events(tx, wanted, after=paging.after(_NOUN), limit=paging.limit)
+    return PageOf(items=[event_out(one) for one in page.items], next_cursor=next_cursor(_NOUN, page.next_cursor))
+
+
+@router.get(
+    "/{capacity_event_id}",
+    operation_id="get_capacity_event",
+    responses={200: {"headers": headers("ETag")}, **problems(404)},
+)
+def get_event(capacity_event_id: _Id, context: Context, response: Response) -> CapacityEventWithHistory:
+    """Return one event with its history."""
+    with context.database.snapshot() as tx:
+        found, history = load_event(tx, capacity_event_id), load_history(tx, capacity_event_id)
+    response.headers.update(etag(found.generation))
+    return with_history(found, history)
+
+
+@router.post(
+    "/{capacity_event_id}/decide",
+    operation_id="decide_capacity_event",
+    response_model=CapacityEventOut,
+    dependencies=_OPERATOR,
+    responses={200: {"headers": headers("ETag")}, **problems(404, 409)},
+)
+def post_decision(
+    capacity_event_id: _Id,
+    body: EventDecisionIn,
+    expected: ExpectedGeneration,
+    write: Write,
+    principal: Asking,
+    context: Context,
+) -> Response:
+    """Approve, activate, cancel or supersede an event. It becomes active only when its antecedents have succeeded."""
+    change = EventChange(
+        capacity_event_id=capacity_event_id,
+        generation=expected,
+        status=EventStatus(body.status.value),
+        reason=body.reason,
+    )
+    return _change(change, write, principal.name, context)
+
+
+@router.post(
+    "/{capacity_event_id}/report",
+    operation_id="report_capacity_event",
+    response_model=CapacityEventOut,
+    dependencies=_EXECUTOR,
+    responses={200: {"headers": headers("ETag")}, **problems(404, 409)},
+)
+def post_report(
+    capacity_event_id: _Id,
+    body: EventReportIn,
+    expected: ExpectedGeneration,
+    write: Write,
+    principal: Asking,
+    context: Context,
+) -> Response:
+    """Report progress, success or failure of an active event, with the amount that has happened."""
+    change = EventChange(
+        capacity_event_id=capacity_event_id,
+        generation=expected,
+        status=EventStatus(body.status.value),
+        reason=body.reason,
+        achieved=body.achieved,
+    )
+    return _change(change, write, principal.name, context)
+
+
+def _change(change: EventChange, write: OneWrite, actor: str, context: WebContext) -> Response:
+    def effect(tx: Transaction) -> Answer:
+        change_events(tx, [change], actor=actor, now=context.clock.now())
+        found = load_event(tx, change.capacity_event_id)
+        return Answer(200, event_out(found), etag(found.generation))
+
+    try:
+        return write.once(effect)
+    except RefusedChange as error:
+        raise Problem(409, "wrong_phase", f"{str(error).capitalize()}.") from error
