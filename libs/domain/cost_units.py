@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from libs.domain.arrays import Floats, Indices
+from libs.domain.arrays import Floats, Indices, Names
 from libs.domain.fleet import FleetSnapshot
 from libs.domain.reservation import ROUNDING, ReservationSpec
 
@@ -61,7 +61,12 @@ def held_cost_units(snapshot: FleetSnapshot, row: int, target: Indices, table: C
 
 def units_of_types(snapshot: FleetSnapshot, table: CostTable) -> Floats:
     """Return the (T,) cost units of one server of each hardware type of the snapshot."""
-    return np.array([table.of(str(name)) for name in snapshot.hardware_types], np.float64)
+    return listed_units(snapshot.hardware_types, table.units)
+
+
+def listed_units(types: Names, units: Mapping[str, float]) -> Floats:
+    """Return the (T,) cost units of one server of each of `types`; DEFAULT for those that `units` lacks."""
+    return np.array([units.get(str(name), DEFAULT) for name in types], np.float64)
 
 
 def _servers(spec: ReservationSpec, rru: float, table: CostTable) -> float:

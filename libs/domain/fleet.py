@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from libs.domain.arrays import Bools, Floats, Indices, Ints, Names
 from libs.domain.policy import RegionPolicy
 from libs.domain.reservation import PRIORITY_MIDDLE
+from libs.domain.rru_catalogue import RegionCatalogue
 
 FREE = -1
 """The value in an array of bindings for a server that is bound to no reservation."""
@@ -158,6 +159,8 @@ class FleetSnapshot:
     target_plan_id   the plan that made the targets. A new plan names it as its parent
     churned          (R,) int   servers in use that each reservation lost by plans in the last 24 hours, or will lose by
                      present targets. None: the churn budget does not apply
+    cost_units       (T,)       cost units of one server of each hardware type, above 0. None: costs per RRU count each
+                     reservation's own RRU, as in the interchange format
     """
 
     region: str
@@ -168,6 +171,37 @@ class FleetSnapshot:
     policy: RegionPolicy
     target_plan_id: int | None = None
     churned: Ints | None = None
+    cost_units: Floats | None = None
+
+    @property
+    def units_per_rru(self) -> Floats:
+        """Return the (R,) fewest cost units that give each reservation one RRU: min_t cost_units[t] / V[r,t].
+
+        Costs per RRU count this many times (docs/designs/0033). It is 1 without cost units, and for a reservation that
+        may use no type of the region.
+        """
+        rru = self.reservations.rru
+        if self.cost_units is None or not rru.size:
+            return np.ones(len(rru))
+        each = np.divide(self.cost_units, rru, out=np.full(rru.shape, np.inf), where=rru > 0).min(1)
+        return np.where(np.isinf(each), 1.0, each)
+
+    @property
+    def penalty_weight(self) -> Floats:
+        """Return the (R,) factor on the penalty of one RRU of each reservation: its priority times its cost units."""
+        return np.asarray(self.reservations.weight * self.units_per_rru)
+
+    def in_cost_units(self) -> FleetSnapshot:
+        """Return the same region with every RRU counted in cost units, so that costs per RRU need no factor.
+
+        Expressions 3, 4, 6 and 7 and the hard limits are linear in the RRU and the capacity of one reservation. So no
+        set of legal bindings changes.
+        """
+        if self.cost_units is None:
+            return self
+        q, factor = self.reservations, self.units_per_rru
+        scaled = replace(q, capacity_rru=q.capacity_rru * factor, rru=q.rru * factor[:, None])
+        return replace(self, reservations=scaled, cost_units=None)
 
     @property
     def server_msb(self) -> Indices:
@@ -218,7 +252,10 @@ class RegionImage:
     reservation_unit          (R,) str           values of CapacityUnit
     reservation_owner         (R,) str
     reservation_host_profile  (R,) str
+    reservation_class         (R,) str or None   class of workload that the RRUs follow
     hardware_type_attributes  hardware type -> figures by name, such as vcpu; types without figures are absent
+    catalogue                 the cost units of hardware types, and the classes of workload; None: nothing is said about
+                              them, and the snapshot has no cost units
     """
 
     snapshot: FleetSnapshot
@@ -229,4 +266,6 @@ class RegionImage:
     reservation_unit: Names
     reservation_owner: Names
     reservation_host_profile: Names
+    reservation_class: Names
     hardware_type_attributes: Mapping[str, Mapping[str, float]]
+    catalogue: RegionCatalogue | None = None

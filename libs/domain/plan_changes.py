@@ -25,6 +25,7 @@ class TouchedReservations:
     load_there         (Q, M) RRU   part of `load` in servers that are already bound to their target
     msb_datacenter     (M,) int
     msb_limit_rru      (Q,) RRU     the most in one MSB, a hard limit; inf: no limit
+    penalty_weight     (Q,) float   factor on the penalty of one RRU, as of the plan's snapshot
     row                (Q,) int     row in the plan's snapshot
     The other columns are those of libs.domain.fleet.Reservations.
     """
@@ -34,7 +35,7 @@ class TouchedReservations:
     name: Names
     capacity_rru: Floats
     survives_msb_loss: Bools
-    priority: Ints
+    penalty_weight: Floats
     affinity_share: Floats
     msb_limit_rru: Floats
     load: Floats

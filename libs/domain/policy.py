@@ -35,8 +35,10 @@ class RegionPolicy:
     """Costs and tolerances of the RAS model (RAS, table 1), and the service's additions.
 
     The defaults are those of the interchange format. The format has no surplus_cost, whose default is 12. Costs are in
-    one arbitrary currency, per server or per RRU. In the paper's letters move_cost_idle and move_cost_in_use are M_s,
-    spread_cost is beta, buffer_cost tau and affinity_tolerance theta.
+    one arbitrary currency, per server or per cost unit of RRU. One RRU of a reservation counts the fewest cost units
+    that give it (docs/designs/0033). In a region file without cost units it counts 1, as the format says. In the
+    paper's letters move_cost_idle and move_cost_in_use are M_s, spread_cost is beta, buffer_cost tau and
+    affinity_tolerance theta.
 
     This is the only declaration of a cost. The models of the API are made from it (libs/web/policy_model.py), and
     files, tables, digests and audit entries go through its fields.
@@ -44,12 +46,12 @@ class RegionPolicy:
 
     move_cost_idle: float = _cost(1.0, "Cost of moving a server without running containers")
     move_cost_in_use: float = _cost(10.0, "Cost of moving a server with running containers")
-    spread_cost: float = _cost(2.0, "Cost per RRU above a spread limit")
-    buffer_cost: float = _cost(5.0, "Cost per RRU of embedded buffer")
+    spread_cost: float = _cost(2.0, "Cost per cost unit of RRU above a spread limit")
+    buffer_cost: float = _cost(5.0, "Cost per cost unit of embedded buffer")
     affinity_tolerance: float = _share(0.05, "Tolerated deviation from an affinity share, of the capacity", le=1)
-    shortfall_cost: float = _cost(1000.0, "Cost per RRU of missing capacity")
+    shortfall_cost: float = _cost(1000.0, "Cost per cost unit of missing capacity")
     """The capacity includes the embedded buffer."""
-    affinity_cost: float = _cost(500.0, "Cost per RRU outside the affinity band")
+    affinity_cost: float = _cost(500.0, "Cost per cost unit of RRU outside the affinity band")
     shared_buffer_share: float = _share(
         0.0, "Share of each hardware type to keep as its shared buffer; 0: none", simulated=False, lt=1
     )

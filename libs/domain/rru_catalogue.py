@@ -10,20 +10,21 @@ from dataclasses import dataclass
 from datetime import datetime
 from math import exp, log
 
+CLASSES_MAX = 200
+"""Classes of one region."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RruVersion:
+class ClassVersion:
     """One version of a class. Versions are never changed.
 
     version      1 for the first of the class
     reference    the hardware type whose RRU is 1.0 in every class of the region
-    rru          hardware type -> RRU of one server; absent types are not used
+    rru          hardware type -> RRU of one server; absent types are not used. Empty: the class is retired
     asked_by     names of the tokens that asked for the version
     approved_by  name of the token that approved it
     """
 
-    rru_version_id: int
-    region: str
     workload_class: str
     version: int
     reference: str
@@ -32,6 +33,14 @@ class RruVersion:
     approved_by: str
     reason: str | None
     created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RruVersion(ClassVersion):
+    """A version of a class with its place in the store."""
+
+    rru_version_id: int
+    region: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,3 +76,25 @@ class RruCatalogue:
                 if found is None or distance < found[0]:
                     found = distance, name, {t: ratio - 1.0 for t, ratio in both.items()}
         return None if found is None else found[1:]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegionCatalogue:
+    """All that operators say about the worth of servers in one region, for import and export.
+
+    cost_units   hardware type -> cost units of one server; without the types for which no operator set them
+    versions     all versions of all classes; those of one class are in order
+    """
+
+    cost_units: Mapping[str, float]
+    versions: tuple[ClassVersion, ...] = ()
+
+    def present(self) -> RruCatalogue:
+        """Return the present versions of all classes, without those that are retired."""
+        latest = {one.workload_class: one for one in self.versions}
+        classes = {name: one.rru for name, one in latest.items() if one.rru}
+        return RruCatalogue(reference=next((latest[name].reference for name in classes), None), classes=classes)
+
+    def units(self) -> dict[str, float]:
+        """Return hardware type -> the cost units of one server: those that are set, else its reference RRU."""
+        return self.present().reference_rru() | dict(self.cost_units)

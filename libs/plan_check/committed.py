@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from libs.domain.arrays import Bools, Floats
-from libs.domain.fleet import weight_of
 from libs.domain.plan_changes import NONE, PlanChanges, TouchedReservations
 from libs.domain.policy import RegionPolicy
 from libs.domain.reservation import ROUNDING
@@ -97,7 +96,7 @@ def check_committed(changes: PlanChanges, kept: Bools, policy: RegionPolicy, pla
     found += _each(q, "GivenUpTooEarly", after.given_up, before, after)
     further = after.above - before.above > TOLERANCE * np.maximum(1.0, q.capacity_rru)[:, None]
     found += _each(q, "MsbShareExceeded", np.asarray(further.any(axis=1), bool), before, after)
-    grown, weight = after.penalty - before.penalty, weight_of(q.priority)
+    grown, weight = after.penalty - before.penalty, q.penalty_weight
     if policy.fix_first:
         worse = grown > TOLERANCE * np.maximum(1.0, before.penalty)
         found += _each(q, "PenaltyGrows", worse, before, after)

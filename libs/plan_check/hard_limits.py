@@ -30,12 +30,12 @@ def above_msb_share(snapshot: FleetSnapshot, binding: Indices) -> Floats:
 
 
 def excess(snapshot: FleetSnapshot, binding: Indices) -> float:
-    """Return by how much `binding` breaks hard limits: servers outside, and RRU above a share.
+    """Return by how much `binding` breaks hard limits: servers outside, and cost units above a share.
 
     Servers that plans may not count on do not count.
     """
     servers = outside(snapshot, binding) & snapshot.servers.lasting
-    return float(servers.sum()) + float(above_msb_share(snapshot, binding).sum())
+    return float(servers.sum()) + float(above_msb_share(snapshot.in_cost_units(), binding).sum())
 
 
 def check_hard_limits(snapshot: FleetSnapshot, target: Indices) -> list[Violation]:

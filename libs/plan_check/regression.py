@@ -29,10 +29,12 @@ def surviving_rru(snapshot: FleetSnapshot, binding: Indices) -> Floats:
 
 
 def penalties(snapshot: FleetSnapshot, binding: Indices) -> Floats:
-    """Return the (R,) penalty of each reservation, multiplied by the factor of its priority (ADR 0012)."""
+    """Return the (R,) penalty of each reservation, multiplied by the factor of its priority and the cost units of
+    one RRU (ADR 0012, docs/designs/0033).
+    """
     short, off = shortfall_rru(snapshot, binding), off_affinity_rru(snapshot, binding)
     policy = snapshot.policy
-    return np.asarray(snapshot.reservations.weight * (policy.shortfall_cost * short + policy.affinity_cost * off))
+    return np.asarray(snapshot.penalty_weight * (policy.shortfall_cost * short + policy.affinity_cost * off))
 
 
 def planned_shortfall_rru(snapshot: FleetSnapshot, target: Indices) -> Floats:
@@ -61,14 +63,15 @@ def check_regression(snapshot: FleetSnapshot, target: Indices) -> list[Violation
 
     A constraint may not regress from its initial value (RAS, 3.5.1). The value of a reservation is its shortfall plus
     its RRU outside the affinity bands, each weighted by the policy (ADR 0012). If `policy.fix_first` is off, the sum
-    over all reservations counts, weighted by their priority: one may lose as much as the others gain.
+    over all reservations counts, weighted by priority and cost units: one may lose as much as the others gain.
     """
     q, policy = snapshot.reservations, snapshot.policy
     short = shortfall_rru(snapshot, snapshot.servers.target), shortfall_rru(snapshot, target)
     off = off_affinity_rru(snapshot, snapshot.servers.target), off_affinity_rru(snapshot, target)
     before, after = (policy.shortfall_cost * s + policy.affinity_cost * o for s, o in zip(short, off, strict=True))
     grown = after - before
-    if not policy.fix_first and (q.weight * grown).sum() <= TOLERANCE * max(1.0, float((q.weight * before).sum())):
+    weight = snapshot.penalty_weight
+    if not policy.fix_first and (weight * grown).sum() <= TOLERANCE * max(1.0, float((weight * before).sum())):
         return []
     others = "" if policy.fix_first else ", and no other reservation gains as much"
     return [

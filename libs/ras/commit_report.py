@@ -47,7 +47,7 @@ def committed_report(
     short = np.array([coverage[int(i)].shortfall_rru if int(i) in coverage else 0.0 for i in snapshot.reservations.id])
     score = replace(
         evaluate(snapshot, committed.target),
-        short=snapshot.policy.shortfall_cost * float((snapshot.reservations.weight * short).sum()),
+        short=snapshot.policy.shortfall_cost * float((snapshot.penalty_weight * short).sum()),
         shortfall_rru=float(short.sum()),
         reservations_short=int(np.count_nonzero(short)),
     )

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from libs.domain.arrays import Bools, Floats, Indices
-from libs.domain.fleet import weight_of
 from libs.domain.plan_changes import NONE, PlanChanges
 from libs.domain.policy import RegionPolicy
 from libs.domain.reservation import ROUNDING
@@ -138,7 +137,7 @@ class _Ledger:
 
     def grown(self) -> float:
         """Return the growth of the sum of all weighted penalties, divided by the larger of 1 and the sum before."""
-        weight = weight_of(self.q.priority)
+        weight = self.q.penalty_weight
         now = float(sum(weight[r] * self._penalty(r) for r in range(len(self.q))))
         had = float((weight * self.had_penalty).sum())
         return (now - had) / max(1.0, had)

@@ -140,15 +140,18 @@ def costs_by_reservation(snapshot: FleetSnapshot, binding: Indices) -> Floats:
     buffer = np.where(q.survives_msb_loss, covered.worst_msb, 0.0)
     spread = _above(covered.by_msb, q.msb_spread_limit[:, None], q.capacity_rru[:, None]).sum(1)
     penalty = policy.shortfall_cost * covered.shortfall + policy.affinity_cost * covered.off_affinity.sum(1)
-    return np.asarray(policy.spread_cost * spread + policy.buffer_cost * buffer + surplus + q.weight * penalty)
+    placed = snapshot.units_per_rru * (policy.spread_cost * spread + policy.buffer_cost * buffer)
+    return np.asarray(placed + surplus + snapshot.penalty_weight * penalty)
 
 
 def evaluate(snapshot: FleetSnapshot, binding: Indices) -> Score:
     """Return the score of `binding` (S,). Source: RAS, 3.5.3.
 
-    A server leaves its reservation if its binding differs from its target in the snapshot.
+    A server leaves its reservation if its binding differs from its target in the snapshot. Costs per RRU count in cost
+    units (docs/designs/0033).
     """
     s, q, policy = snapshot.servers, snapshot.reservations, snapshot.policy
+    units, weight = snapshot.units_per_rru, snapshot.penalty_weight
     covered = coverage_of(snapshot, binding)
     moved = (s.target >= 0) & (binding != s.target)
     rows, value = _usable(snapshot, binding)
@@ -159,13 +162,14 @@ def evaluate(snapshot: FleetSnapshot, binding: Indices) -> Score:
     return Score(
         # a leaving server's move is not the plan's choice
         stability=float(snapshot.leaving_cost[moved & ~s.leaving].sum()),
-        rack_spread=policy.spread_cost * float(_above(by_rack, q.rack_spread_limit[of], q.capacity_rru[of]).sum()),
+        rack_spread=policy.spread_cost
+        * float((units[of] * _above(by_rack, q.rack_spread_limit[of], q.capacity_rru[of])).sum()),
         msb_spread=policy.spread_cost
-        * float(_above(covered.by_msb, q.msb_spread_limit[:, None], q.capacity_rru[:, None]).sum()),
-        buffer=policy.buffer_cost * float(buffer.sum()),
+        * float((units[:, None] * _above(covered.by_msb, q.msb_spread_limit[:, None], q.capacity_rru[:, None])).sum()),
+        buffer=policy.buffer_cost * float((units * buffer).sum()),
         surplus=policy.surplus_cost * float((q.surplus_weight * surplus_servers(snapshot, binding)).sum()),
-        short=policy.shortfall_cost * float((q.weight * covered.shortfall).sum()),
-        affinity=policy.affinity_cost * float((q.weight * covered.off_affinity.sum(1)).sum()),
+        short=policy.shortfall_cost * float((weight * covered.shortfall).sum()),
+        affinity=policy.affinity_cost * float((weight * covered.off_affinity.sum(1)).sum()),
         moved_idle=int((moved & ~s.in_use).sum()),
         moved_in_use=int((moved & s.in_use).sum()),
         acquired=int(((binding >= 0) & (binding != s.target)).sum()),

@@ -114,6 +114,7 @@ class _Solve:
             reservation=self.snapshot.reservations.name,
             priority=self.snapshot.reservations.priority,
             shortfall_rru=covered.shortfall,
+            units_per_rru=self.snapshot.units_per_rru,
             neighbourhoods=found.tries,
             improved=found.timeline[-1].made if found.timeline else 0,
             stopped_by={StoppedBy.TIME: "time", StoppedBy.CANCELLED: "cancelled"}.get(found.stopped_by, "finished"),

@@ -29,6 +29,7 @@ class SolveReport:
     reservation     (R,) the name of each reservation, in the order of the snapshot
     priority        (R,) the class of priority of each reservation
     shortfall_rru   (R,) the RRU that each reservation lacks
+    units_per_rru   (R,) the cost units that the price of one RRU counts
     neighbourhoods  number of neighbourhoods tried. A neighbourhood is a small set of reservations that is solved while
                     all others stay
     improved        number of neighbourhoods that gained
@@ -48,6 +49,7 @@ class SolveReport:
     reservation: Names
     priority: Ints
     shortfall_rru: Floats
+    units_per_rru: Floats
     neighbourhoods: int
     improved: int
     stopped_by: str
@@ -71,7 +73,6 @@ class SolveReport:
     def as_dict(self) -> dict[str, object]:
         """Return the report for JSON. Of the reservations, it names only those that are short."""
         short = [(str(n), float(s)) for n, s in zip(self.reservation, self.shortfall_rru, strict=True) if s > 1e-6]
-        by_class = {int(k): float(self.shortfall_rru[self.priority == k].sum()) for k in np.unique(self.priority)}
         gap = self.gap
         churn = {} if self.churn is None else {"churn": self.churn.as_dict(self.reservation)}
         return {
@@ -89,7 +90,8 @@ class SolveReport:
             "least_penalty": self.least_penalty,
             "gap": None if math.isnan(gap) else gap,
             "shortfall_rru": dict(short),
-            "short_by_priority_rru": {str(k): rru for k, rru in by_class.items() if rru > 1e-6},
+            "short_by_priority_rru": self._by_class(self.shortfall_rru),
+            "short_by_priority_cost_units": self._by_class(self.shortfall_rru * self.units_per_rru),
             "neighbourhoods": {"tried": self.neighbourhoods, "improved": self.improved},
             "stopped_by": self.stopped_by,
             "limit_hit": self.limit_hit,
@@ -97,6 +99,11 @@ class SolveReport:
             "seed": self.seed,
             **churn,
         }
+
+    def _by_class(self, short: Floats) -> dict[str, float]:
+        """Return the sum of `short` (R,) by class of priority, without classes that lack nothing."""
+        sums = {str(k): float(short[self.priority == k].sum()) for k in np.unique(self.priority)}
+        return {k: lacking for k, lacking in sums.items() if lacking > 1e-6}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -102,6 +102,9 @@ def state_region(
            + K sum_r max(0, preempted[r] - given_back[r] - churn_most[r])                 churn budget
            - server_cost * free servers
 
+    Loads, capacities and limits count in cost units, if the snapshot has them: V[r,t] and C[r] are multiplied by the
+    cost units of one RRU of the reservation (docs/designs/0033).
+
     Expressions 6 and 7 have priority PENALTY, and all other lines have priority OBJECTIVE. Lambda and mu of a
     reservation are multiplied by the factor of its class of priority: see `weight_of`. Without the last line, the sum
     is the `total_without_rack` of any binding that keeps the servers that are not lasting.
@@ -113,14 +116,15 @@ def state_region(
     may keep servers of types that it may not use, at 0 RRU. If the policy fixes first, the penalty of no reservation
     may grow. Source: RAS, 3.5.3; departures in docs/adr/0003, 0004, 0012, 0020 and 0042.
 
-    penalty_most    (R,)  upper limit of the penalty of each reservation, if the policy fixes first; None: its present
-                          penalty
+    penalty_most    (R,)  upper limit of the penalty of each reservation in cost units, without the factor of its class,
+                          if the policy fixes first; None: its present penalty
     server_cost           the gain of a free server in the last line; None: TAKEN of the least cost of the policy
     penalties_only        whether to leave out all goals of priority OBJECTIVE
     churn_most      (R,)  servers in use that the plan may preempt in each reservation, beyond those that the
                           reservation gives back; None: no limit. K is `churn_cost`, above what a move can gain at this
                           priority. Only a repair, which comes first, may exceed the limit
     """
+    snapshot = snapshot.in_cost_units()
     servers, q, policy, topology = snapshot.servers, snapshot.reservations, snapshot.policy, snapshot.topology
     rows = np.flatnonzero(servers.lasting).astype(np.int32)
     R = len(q)

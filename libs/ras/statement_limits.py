@@ -65,7 +65,7 @@ def add_churn(snapshot: FleetSnapshot, problem: Problem, rows: Indices, most: In
 
 def churn_cost(snapshot: FleetSnapshot) -> float:
     """Return the cost of a preemption beyond the churn budget: ten times the most that a server can cost otherwise."""
-    policy, best = snapshot.policy, float(snapshot.reservations.rru.max(initial=0.0))
+    policy, best = snapshot.policy, float(snapshot.in_cost_units().reservations.rru.max(initial=0.0))
     factor = float(snapshot.reservations.surplus_weight.max(initial=1.0))
     most = factor * (policy.move_cost_in_use + policy.surplus_cost) + best * (policy.spread_cost + policy.buffer_cost)
     return 10.0 * max(most, 1.0)

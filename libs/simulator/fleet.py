@@ -91,6 +91,7 @@ def made_up_fleet(
         reservation_unit=none,
         reservation_owner=none,
         reservation_host_profile=none,
+        reservation_class=none,
         hardware_type_attributes={},
     )
 

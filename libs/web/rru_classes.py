@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from libs.domain.reservation import ReservationSpec
-from libs.store.capacity.rru_catalogue import load_catalogue
+from libs.store.fleet.present_classes import load_catalogue
 from libs.store.platform.database import Transaction
 from libs.web.names import unknown_name
 from libs.web.problems import invalid

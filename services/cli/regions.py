@@ -12,7 +12,7 @@ import typer
 
 from libs.interchange.inventory.inventory import region_of
 from libs.interchange.inventory.sources import SourceFormat
-from libs.interchange.region.read import FILES
+from libs.interchange.region.read import FILES, OPTIONAL_FILES
 from libs.interchange.region.write import dump_region
 from services.cli.client import Client
 from services.cli.failure import CliFailure
@@ -65,7 +65,8 @@ def import_region(
         missing = [file for file in FILES if not (source / file).is_file()]
         if missing:
             raise CliFailure(f"{source} lacks {', '.join(missing)}: it is not a region folder")
-        contents = {file: (source / file).read_bytes() for file in FILES}
+        told = [file for file in OPTIONAL_FILES if (source / file).is_file()]
+        contents = {file: (source / file).read_bytes() for file in (*FILES, *told)}
     else:
         inventory = read_source(source, kind, labels, keys, defaults)
         contents, what = dump_region(region_of(inventory, name)), f" with {in_words(inventory)}"

@@ -30,7 +30,7 @@ from libs.store.capacity.findings import record_findings
 from libs.store.capacity.plan_changes import load_plan_changes
 from libs.store.capacity.quotas import load_bounds, load_quota, lock_limits
 from libs.store.capacity.reservations import create_reservation, load_reservation, update_spec
-from libs.store.capacity.rru_catalogue import load_catalogue
+from libs.store.fleet.present_classes import load_catalogue
 from libs.store.fleet.regions import load_region
 from libs.store.fleet.servers import count_free_servers
 from libs.store.fleet.snapshot import load_fleet_snapshot

@@ -14,7 +14,7 @@ from libs.store.capacity.approvals import is_approved
 from libs.store.capacity.cost_units import load_cost_table
 from libs.store.capacity.quotas import load_quota
 from libs.store.capacity.reservations import find_reservation, load_reservation
-from libs.store.capacity.rru_catalogue import load_catalogue
+from libs.store.fleet.present_classes import load_catalogue
 from libs.store.fleet.regions import load_region
 from libs.store.fleet.snapshot import load_fleet_snapshot
 from libs.store.platform.database import Transaction

@@ -12,8 +12,9 @@ from libs.domain.reservation import ROUNDING
 from libs.domain.rru_catalogue import RruCatalogue, RruVersion
 from libs.reconcile.errors import StaleGeneration
 from libs.store.capacity.approvals import ask_for_approval, supersede_of_class
-from libs.store.capacity.rru_catalogue import append_version, find_version, load_catalogue, load_class_servers
+from libs.store.capacity.rru_catalogue import append_version, find_version, load_class_servers
 from libs.store.fleet.known_names import known_hardware_types
+from libs.store.fleet.present_classes import load_catalogue
 from libs.store.platform.database import Transaction
 from libs.web.names import unknown_name
 from libs.web.problems import FieldError, Problem, invalid

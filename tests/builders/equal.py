@@ -9,8 +9,9 @@ from libs.domain.fleet import FleetSnapshot, RegionImage
 
 def assert_same_image(found: RegionImage, wanted: RegionImage) -> None:
     """Assert that all arrays are equal, with their types."""
+    assert found.catalogue == wanted.catalogue
     for field in dataclasses.fields(RegionImage):
-        if field.name != "snapshot":
+        if field.name not in ("snapshot", "catalogue"):
             np.testing.assert_array_equal(getattr(found, field.name), getattr(wanted, field.name), field.name)
     assert_same_snapshot(found.snapshot, wanted.snapshot)
 
@@ -19,6 +20,8 @@ def assert_same_snapshot(found: FleetSnapshot, wanted: FleetSnapshot) -> None:
     """Assert that all arrays are equal, with their types. Ids and generations may differ."""
     assert (found.region, found.policy) == (wanted.region, wanted.policy)
     np.testing.assert_array_equal(found.hardware_types, wanted.hardware_types)
+    assert found.cost_units is not None or wanted.cost_units is None
+    np.testing.assert_array_equal(found.cost_units, wanted.cost_units)
     for part in ("topology", "servers", "reservations"):
         one, other = getattr(found, part), getattr(wanted, part)
         for field in dataclasses.fields(one):

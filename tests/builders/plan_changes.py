@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from libs.domain.fleet import weight_of
 from libs.domain.plan_changes import NONE, PlanChanges, TouchedReservations
 
 
@@ -19,7 +20,7 @@ def touched(
         name=np.array([f"r{r}" for r in range(Q)], object),
         capacity_rru=np.array(capacity, float),
         survives_msb_loss=np.array([False] * Q if survives is None else survives, bool),
-        priority=np.full(Q, 2) if priority is None else np.array(priority, np.int64),
+        penalty_weight=weight_of(np.full(Q, 2) if priority is None else np.array(priority, np.int64)),
         affinity_share=np.full((Q, D), np.nan) if share is None else np.array(share, float),
         msb_limit_rru=np.full(Q, np.inf) if msb_limit is None else np.array(msb_limit, float),
         load=load,

@@ -27,6 +27,7 @@ def region(
     msb_share_max=None,
     allowed=None,
     policy=None,
+    cost_units=None,
 ):
     """Build a region. servers: (rack, type, target, in_use, available) each; capacity: of each reservation."""
     R, M = len(capacity), len(msb_datacenter)
@@ -76,6 +77,7 @@ def region(
             generation=np.ones(R, np.int64),
         ),
         policy=policy or RegionPolicy(),
+        cost_units=None if cost_units is None else np.array(cost_units, float),
     )
 
 

@@ -14,9 +14,11 @@ from collections.abc import Collection, Mapping
 import numpy as np
 
 from libs.domain.arrays import Indices, Names
+from libs.domain.cost_units import listed_units
 from libs.domain.fleet import DELETED, FREE, FleetSnapshot, RegionImage, Reservations, Servers, Topology
 from libs.domain.policy import RegionPolicy
 from libs.domain.reservation import ReservationSpec
+from libs.domain.rru_catalogue import RegionCatalogue
 
 NONE: Mapping[str, str] = {}
 
@@ -46,6 +48,7 @@ def region_image(
     host_profile: Mapping[str, str] = NONE,
     policy: RegionPolicy | None = None,
     attributes: Mapping[str, Mapping[str, float]] | None = None,
+    catalogue: RegionCatalogue | None = None,
 ) -> RegionImage:
     """Return a region of datacenters * (msbs // datacenters) MSBs.
 
@@ -91,6 +94,7 @@ def region_image(
         ),
         reservations=_reservations(specs, types, topology),
         policy=policy or RegionPolicy(),
+        cost_units=None if catalogue is None else listed_units(types, catalogue.units()),
     )
     return RegionImage(
         snapshot=snapshot,
@@ -101,7 +105,9 @@ def region_image(
         reservation_unit=names("", [spec.unit.value for spec in specs.values()]),
         reservation_owner=names("", [owner.get(name, "team") for name in specs]),
         reservation_host_profile=names("", [spec.host_profile for spec in specs.values()]),
+        reservation_class=names("", [spec.workload_class for spec in specs.values()]),
         hardware_type_attributes=attributes or {},
+        catalogue=catalogue,
     )
 
 

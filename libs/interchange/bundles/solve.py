@@ -18,7 +18,7 @@ from libs.interchange.files.atomic import replacing
 from libs.interchange.files.bounds import FILE_BYTES_MAX, parse_json, read_json
 from libs.interchange.files.errors import InterchangeError, Problem
 from libs.interchange.files.tables import Content, open_file
-from libs.interchange.region.read import FILES, load_region
+from libs.interchange.region.read import FILES, OPTIONAL_FILES, load_region
 from libs.interchange.region.write import dump_region, image_of
 
 MANIFEST = "replay.json"
@@ -88,7 +88,7 @@ def load_bundle(path: str | os.PathLike[str]) -> Bundle:
 def _unpacked(path: Path) -> Mapping[str, Content]:
     try:
         with zipfile.ZipFile(path) as archive:
-            wanted = [entry for entry in archive.infolist() if entry.filename in (*FILES, MANIFEST)]
+            wanted = [entry for entry in archive.infolist() if entry.filename in (*FILES, *OPTIONAL_FILES, MANIFEST)]
             if any(entry.file_size > FILE_BYTES_MAX for entry in wanted):
                 message = f"holds a file of more than {FILE_BYTES_MAX >> 20} MiB"
                 raise InterchangeError([Problem(path.name, None, None, message)])

@@ -20,6 +20,8 @@ ROWS_MAX = {
     "reservations.parquet": 20_000,
     "rru.parquet": 1_000_000,
     "affinity.parquet": 200_000,
+    "hardware_types.parquet": 20_000,
+    "rru_classes.parquet": 1_000_000,
     "assignment.parquet": 1_000_000,
 }
 ROWS_MAX_OTHERWISE = 50_000_000

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from libs.domain.arrays import Bools, Floats, Indices, Ints, Names
+from libs.domain.cost_units import listed_units
 from libs.domain.fleet import DELETED, FleetSnapshot, RegionImage, Reservations, Servers, Topology
 from libs.domain.inventory import agreed_attributes
 from libs.domain.policy import RegionPolicy
@@ -21,13 +22,17 @@ from libs.domain.reservation import (
     CapacityUnit,
     ReservationKind,
 )
+from libs.domain.rru_catalogue import RegionCatalogue
 from libs.domain.unavailability import Unavailability
 from libs.interchange.files.bounds import COLUMNS_MAX, NAME_CHARACTERS_MAX, parse_json
 from libs.interchange.files.errors import Problems
 from libs.interchange.files.policy import AS_THE_FORMAT, load_policy
 from libs.interchange.files.tables import Source, Table, has_file, indices_of
+from libs.interchange.region.catalogue import CLASSES, load_catalogue
+from libs.interchange.region.catalogue import FILES as CATALOGUE_FILES
 
 FILES = ("servers.parquet", "reservations.parquet", "rru.parquet", "affinity.parquet", "policy.json")
+OPTIONAL_FILES = CATALOGUE_FILES
 HOST_PROFILE, OWNER = "default", "unknown"
 """Values for servers and reservations if the files have no such column."""
 SIZES = ("vcpu", "memory_gib")
@@ -58,6 +63,7 @@ def load_region(source: Source, *, name: str = "region", absent: RegionPolicy = 
     - A reservation's `kind` is guaranteed, its `unit` is RRU, its `owner` is OWNER, its `priority` the middle one,
       and its `move_cost` 1. It has no hard limits: `msb_share_max` and `datacenters`.
     - The `host_profile` of both is HOST_PROFILE.
+    - It follows no `workload_class`. Without the two files of the catalogue there are no classes and no cost units.
     - Without `churned`, a solve of the region has no churn budget. Only replay bundles have the column.
     - `unavailability` follows from `available`. With the column, a server that is up may be in planned maintenance.
 
@@ -76,10 +82,11 @@ def load_region(source: Source, *, name: str = "region", absent: RegionPolicy = 
         "reservations.parquet",
         problems,
         fields=_RESERVATIONS
-        | {"priority", "move_cost", "msb_share_max", "datacenters", "churned", "kind", "unit", "owner", "host_profile"},
+        | {"priority", "move_cost", "msb_share_max", "datacenters", "churned", "kind", "unit", "owner", "host_profile"}
+        | {"workload_class"},
     )
     rru_table, affinity_table = (Table(source, file, problems, fields=fields) for file, fields in _PAIRS.items())
-    policy = load_policy(source, problems, absent)
+    policy, catalogue = load_policy(source, problems, absent), load_catalogue(source, problems)
 
     topology, rack = load_topology(servers_table)
     types = _hardware_types(servers_table, rru_table)
@@ -115,6 +122,8 @@ def load_region(source: Source, *, name: str = "region", absent: RegionPolicy = 
         "reservation_unit": reservations_table.choices("unit", units, CapacityUnit.RRU.value),
         "reservation_owner": reservations_table.optional_strings("owner", OWNER),
         "reservation_host_profile": reservations_table.optional_strings("host_profile", HOST_PROFILE),
+        "reservation_class": _classes(reservations_table, catalogue),
+        "catalogue": catalogue,
     }
     churned = reservations_table.numbers("churned").astype(np.int64) if reservations_table.has("churned") else None
     problems.raise_any()
@@ -127,10 +136,22 @@ def load_region(source: Source, *, name: str = "region", absent: RegionPolicy = 
         reservations=reservations,
         policy=policy,
         churned=churned,
+        cost_units=None if catalogue is None else listed_units(types, catalogue.units()),
     )
     return RegionImage(
         snapshot=snapshot, server_deleted_current=deleted_current, server_deleted_target=deleted_target, **described
     )
+
+
+def _classes(table: Table, catalogue: RegionCatalogue | None) -> Names:
+    """Return the class of workload that each reservation follows, (R,) str or None."""
+    if not table.has("workload_class"):
+        return np.full(len(table), None, object)
+    column = table.strings("workload_class", nullable=True)
+    known = {} if catalogue is None else catalogue.present().classes
+    unknown = column.matches(lambda name: name not in known)
+    table.bad_rows(unknown, "workload_class", f"{{}} is not a class of {CLASSES}", column.names)
+    return column.names
 
 
 def _priorities(table: Table) -> Ints:

@@ -14,9 +14,11 @@ import pyarrow.parquet as pq
 from libs.domain.arrays import Indices, Names
 from libs.domain.fleet import DELETED, FleetSnapshot, RegionImage
 from libs.domain.reservation import CapacityUnit, ReservationKind
+from libs.domain.rru_catalogue import RegionCatalogue
 from libs.domain.unavailability import Unavailability
 from libs.interchange.files.atomic import replacing
 from libs.interchange.files.policy import dump_policy
+from libs.interchange.region.catalogue import dump_catalogue
 from libs.interchange.region.read import HOST_PROFILE, OWNER, SIZES
 
 
@@ -29,6 +31,7 @@ def image_of(snapshot: FleetSnapshot) -> RegionImage:
         label += "_"
     current, target = np.full(len(s), None, object), np.full(len(s), None, object)
     current[s.current == DELETED], target[s.target == DELETED] = label, label
+    units = snapshot.cost_units
     return RegionImage(
         snapshot=snapshot,
         server_host_profile=np.full(len(s), HOST_PROFILE, object),
@@ -38,17 +41,22 @@ def image_of(snapshot: FleetSnapshot) -> RegionImage:
         reservation_unit=np.full(len(q), CapacityUnit.RRU.value, object),
         reservation_owner=np.full(len(q), OWNER, object),
         reservation_host_profile=np.full(len(q), HOST_PROFILE, object),
+        reservation_class=np.full(len(q), None, object),
         hardware_type_attributes={},
+        catalogue=None
+        if units is None
+        else RegionCatalogue(cost_units=dict(zip(map(str, snapshot.hardware_types), units.tolist(), strict=True))),
     )
 
 
 def dump_region(image: RegionImage) -> dict[str, bytes]:
     """Return the content of each file by name.
 
-    Six columns are written only if they are needed. `target` is written if it differs from the current bindings,
+    Some columns are written only if they are needed. `target` is written if it differs from the current bindings,
     and `leaving` and `awaited` if any server is that. `unavailability` is written if any server is in planned
     maintenance, and a size if it is known for any type. `churned` of reservations is written if the churn budget
-    applies.
+    applies, and `workload_class` if any reservation follows a class. The files of the catalogue are written if the
+    image has one.
     """
     s, q = image.snapshot.servers, image.snapshot.reservations
     topology = image.snapshot.topology
@@ -96,6 +104,8 @@ def dump_region(image: RegionImage) -> dict[str, bytes]:
     if not q.allowed.all():
         names = [None if row.all() else json.dumps(topology.datacenters[row].tolist()) for row in q.allowed]
         reservations["datacenters"] = pa.array(names, pa.string())
+    if (image.reservation_class != None).any():  # noqa: E711
+        reservations["workload_class"] = _strings(image.reservation_class)
     if image.snapshot.churned is not None:
         reservations["churned"] = image.snapshot.churned
     r, t = np.nonzero(q.rru > 0)
@@ -106,12 +116,14 @@ def dump_region(image: RegionImage) -> dict[str, bytes]:
         "datacenter": _strings(topology.datacenters[d]),
         "share": q.affinity_share[r, d],
     }
+    said = {} if image.catalogue is None else dump_catalogue(image.catalogue, types)
     return {
         "servers.parquet": _parquet(servers),
         "reservations.parquet": _parquet(reservations),
         "rru.parquet": _parquet(rru),
         "affinity.parquet": _parquet(affinity),
         "policy.json": dump_policy(image.snapshot.policy),
+        **{name: _parquet(columns) for name, columns in said.items()},
     }
 
 

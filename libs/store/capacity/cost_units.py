@@ -11,10 +11,9 @@ from libs.domain.cost_units import CostTable, most_cost_units
 from libs.domain.region import Region
 from libs.domain.reservation import ReservationSpec
 from libs.store.capacity.coverage import BY_TARGET
-from libs.store.capacity.rru_catalogue import load_catalogue
+from libs.store.fleet.present_classes import load_units
 from libs.store.platform.database import Transaction
 
-_TABLE = "SELECT name, cost_units FROM hardware_types WHERE cost_units IS NOT NULL"
 _MSBS = """
     SELECT datacenters.name, count(*) FROM msbs JOIN datacenters USING (datacenter_id)
     WHERE msbs.region_id = :region_id GROUP BY 1"""
@@ -79,11 +78,8 @@ class Use:
 
 
 def load_cost_table(tx: Transaction, region: Region) -> CostTable:
-    """Return the cost units of all hardware types, and the MSBs of the region.
-
-    A type without cost units has its reference RRU in the region's catalogue, the mean over all classes.
-    """
-    units = load_catalogue(tx, region.region_id).reference_rru() | dict(tx.execute(sa.text(_TABLE)).tuples().all())
+    """Return the cost units of all hardware types, and the MSBs of the region."""
+    units = load_units(tx, region.region_id)
     msbs = tx.execute(sa.text(_MSBS), {"region_id": region.region_id}).tuples().all()
     return CostTable(units=units, msbs=dict(msbs), affinity_tolerance=region.policy.affinity_tolerance)
 

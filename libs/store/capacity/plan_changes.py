@@ -117,7 +117,7 @@ def _touched(tx: Transaction, snapshot: FleetSnapshot, reservation_ids: Ints) ->
         name=snapshot.reservations.name[row],
         capacity_rru=found["capacity"].astype(np.float64),
         survives_msb_loss=found["survives"].copy(),
-        priority=snapshot.reservations.priority[row],
+        penalty_weight=snapshot.penalty_weight[row],
         affinity_share=share,
         msb_limit_rru=found["msb_limit"].astype(np.float64),
         load=_filled(where, loads["rru"], (len(ids), len(msb_ids))),

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import fields
 from datetime import datetime
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
 from libs.domain.page import Page
-from libs.domain.rru_catalogue import RruCatalogue, RruVersion
+from libs.domain.rru_catalogue import ClassVersion, RruVersion
 from libs.reconcile.errors import StaleGeneration
 from libs.store.capacity.coverage import BY_TARGET
+from libs.store.fleet.present_classes import CURRENT
 from libs.store.platform import audit
 from libs.store.platform.database import Transaction
 from libs.store.platform.refusals import NotFound
@@ -19,13 +21,10 @@ from libs.store.tables import regions, rru_versions
 
 _table = rru_versions
 _SELECT = sa.select(_table, regions.c.name.label("region")).join(regions, regions.c.region_id == _table.c.region_id)
-_CURRENT = """
-    SELECT DISTINCT ON (workload_class) workload_class, reference, rru FROM rru_versions
-    WHERE region_id = :region_id ORDER BY workload_class, version DESC"""
 _WANTED = f"""
     WITH wanted AS (
         SELECT reservation_id, hardware_type_id, CAST(value AS float8) AS rru
-        FROM reservations JOIN ({_CURRENT}) AS current USING (workload_class)
+        FROM reservations JOIN ({CURRENT}) AS current USING (workload_class)
         CROSS JOIN jsonb_each_text(current.rru) JOIN hardware_types ON hardware_types.name = key
         WHERE region_id = :region_id AND deleted_at IS NULL AND NOT scheduled
     )"""
@@ -50,12 +49,6 @@ _SERVERS = f"""
     WHERE reservations.region_id = :region_id AND workload_class = :workload_class AND deleted_at IS NULL
       AND NOT scheduled AND {BY_TARGET}
     GROUP BY reservation_id, msb_id, hardware_types.name ORDER BY reservation_id"""
-
-
-def load_catalogue(tx: Transaction, region_id: int) -> RruCatalogue:
-    """Return the present version of every class of a region."""
-    rows = tx.execute(sa.text(_CURRENT), {"region_id": region_id}).tuples().all()
-    return RruCatalogue(reference=rows[0][1] if rows else None, classes={name: dict(rru) for name, _, rru in rows})
 
 
 def find_version(tx: Transaction, region_id: int, workload_class: str) -> RruVersion | None:
@@ -96,6 +89,24 @@ def list_versions(
         query = query.where(_table.c.rru_version_id < before)
     rows = tx.execute(query.order_by(_table.c.rru_version_id.desc()).limit(limit + 1)).mappings()
     return Page.of([_version(row) for row in rows], limit, lambda one: one.rru_version_id)
+
+
+def load_versions(tx: Transaction, region_id: int) -> tuple[ClassVersion, ...]:
+    """Return all versions of all classes of a region, the oldest first."""
+    columns = [_table.c[field.name] for field in fields(ClassVersion)]
+    rows = tx.execute(sa.select(*columns).where(_table.c.region_id == region_id).order_by(_table.c.rru_version_id))
+    return tuple(ClassVersion(**row | {"asked_by": tuple(row["asked_by"])}) for row in map(dict, rows.mappings()))
+
+
+def add_versions(tx: Transaction, region_id: int, versions: Sequence[ClassVersion]) -> None:
+    """Add the versions of a region that is imported. The region is new, so it has none."""
+    rows = [
+        {field.name: getattr(one, field.name) for field in fields(ClassVersion)}
+        | {"region_id": region_id, "rru": dict(one.rru), "asked_by": list(one.asked_by)}
+        for one in versions
+    ]
+    if rows:
+        tx.execute(insert(_table), rows)
 
 
 def append_version(
@@ -175,5 +186,5 @@ def _stale(tx: Transaction, region_id: int) -> set[int]:
 
 
 def _version(row: sa.RowMapping) -> RruVersion:
-    fields = {name: row[name] for name in RruVersion.__dataclass_fields__}
-    return RruVersion(**fields | {"asked_by": tuple(row["asked_by"])})
+    values = {field.name: row[field.name] for field in fields(RruVersion)}
+    return RruVersion(**values | {"asked_by": tuple(row["asked_by"])})

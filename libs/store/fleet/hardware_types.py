@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -53,6 +53,30 @@ def load_sizes(tx: Transaction, names: Names) -> dict[str, dict[str, float]]:
         for name, attributes in rows
     }
     return {name: figures for name, figures in numbers.items() if figures}
+
+
+def load_cost_units(tx: Transaction, names: Collection[str]) -> dict[str, float]:
+    """Return hardware type -> the cost units that an operator set. Leave out types for which none did."""
+    table = hardware_types
+    query = sa.select(table.c.name, table.c.cost_units).where(table.c.name.in_(names), table.c.cost_units.is_not(None))
+    return dict(tx.execute(query).tuples().all())
+
+
+def fill_cost_units(tx: Transaction, said: Mapping[str, float], *, actor: str, now: datetime) -> None:
+    """Set the cost units from `said`, but only of hardware types for which no operator set any: regions share types."""
+    table = hardware_types
+    update = (
+        sa.update(table)
+        .where(table.c.name == sa.bindparam("type_name"), table.c.cost_units.is_(None))
+        .values(cost_units=sa.bindparam("units"))
+        .returning(table)
+    )
+    for name, units in sorted(said.items()):
+        row = tx.execute(update, {"type_name": name, "units": units}).mappings().one_or_none()
+        if row is not None:
+            after = _hardware_type(row)
+            told = {"cost_units": None}, {"cost_units": units}
+            _tell(tx, "put_cost_units", after, *told, actor=actor, now=now, reason="import of a region")
 
 
 def load_hardware_type(tx: Transaction, name: str) -> HardwareType:

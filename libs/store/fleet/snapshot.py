@@ -6,7 +6,9 @@ import numpy as np
 import sqlalchemy as sa
 
 from libs.domain.arrays import Indices, Ints, Names
+from libs.domain.cost_units import listed_units
 from libs.domain.fleet import DELETED, FREE, FleetSnapshot, Reservations, Servers
+from libs.store.fleet.present_classes import load_units
 from libs.store.fleet.regions import load_region
 from libs.store.fleet.topology import TopologyIds, load_topology, rows_of
 from libs.store.platform.bulk import copy_out, load_names
@@ -43,6 +45,7 @@ def load_fleet_snapshot(tx: Transaction, region_name: str) -> FleetSnapshot:
         reservations=reservations,
         policy=region.policy,
         target_plan_id=region.target_plan_id,
+        cost_units=listed_units(types, load_units(tx, region.region_id)),
     )
 
 

@@ -7,8 +7,10 @@ from collections.abc import Mapping, Set
 import numpy as np
 
 from libs.domain.arrays import Names
-from libs.domain.fleet import RegionImage
-from libs.store.fleet.hardware_types import load_sizes
+from libs.domain.fleet import FleetSnapshot, RegionImage
+from libs.domain.rru_catalogue import RegionCatalogue
+from libs.store.capacity.rru_catalogue import load_versions
+from libs.store.fleet.hardware_types import load_cost_units, load_sizes
 from libs.store.fleet.regions import load_region
 from libs.store.fleet.snapshot import load_fleet_snapshot
 from libs.store.platform.bulk import load_names
@@ -40,8 +42,17 @@ def load_region_image(tx: Transaction, region_name: str) -> RegionImage:
         reservation_unit=load_names(tx, f"SELECT unit {reservation}", parameters),
         reservation_owner=load_names(tx, f"SELECT owner {reservation}", parameters),
         reservation_host_profile=load_names(tx, f"SELECT host_profile {reservation}", parameters),
+        reservation_class=load_names(tx, f"SELECT workload_class {reservation}", parameters),
         hardware_type_attributes=load_sizes(tx, snapshot.hardware_types),
+        catalogue=_catalogue(tx, parameters["region"], snapshot),
     )
+
+
+def _catalogue(tx: Transaction, region_id: int, snapshot: FleetSnapshot) -> RegionCatalogue:
+    """Return all versions of the region's classes, and the cost units of every type that these or the region name."""
+    versions = load_versions(tx, region_id)
+    types = {*map(str, snapshot.hardware_types), *(name for one in versions for name in one.rru)}
+    return RegionCatalogue(cost_units=load_cost_units(tx, types), versions=versions)
 
 
 def _told_apart(deleted: Set[str], live: Set[str]) -> Mapping[str, str]:

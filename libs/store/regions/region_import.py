@@ -12,9 +12,11 @@ from libs.domain.fleet import DELETED, FREE, RegionImage, Reservations
 from libs.domain.plan import PlanKind
 from libs.domain.region import Region
 from libs.domain.reservation import ReservationKind
+from libs.domain.rru_catalogue import RegionCatalogue
 from libs.domain.unavailability import Unavailability
+from libs.store.capacity.rru_catalogue import add_versions
 from libs.store.capacity.shared_buffers import NAME_PREFIX as BUFFER_PREFIX
-from libs.store.fleet.hardware_types import ensure_hardware_types, fill_attributes
+from libs.store.fleet.hardware_types import ensure_hardware_types, fill_attributes, fill_cost_units
 from libs.store.fleet.inventory_snapshot import IMPORTED
 from libs.store.fleet.regions import create_region, load_region
 from libs.store.fleet.topology import add_topology
@@ -54,6 +56,8 @@ def import_region(tx: Transaction, image: RegionImage, *, actor: str, now: datet
     topology = add_topology(tx, region_id, snapshot.topology)
     type_ids = ensure_hardware_types(tx, snapshot.hardware_types, now=now)
     fill_attributes(tx, image.hardware_type_attributes)
+    if image.catalogue is not None:
+        _add_catalogue(tx, region_id, image.catalogue, actor, now)
     reservation_ids = _add_reservations(tx, region_id, image, now)
     _add_rru(tx, reservation_ids, type_ids, snapshot.reservations)
     _add_affinity(tx, region_id, reservation_ids, topology.datacenters, snapshot.reservations)
@@ -85,13 +89,15 @@ def _check(image: RegionImage) -> None:
         raise NotPossible("in_use", f"server {s.name[idle.argmax()]} is in use, but bound to no reservation")
     both = (image.server_deleted_current, image.server_deleted_target)
     deleted = [np.array([*{name for name in names if name is not None}], object) for names in both]
+    catalogue = image.catalogue or RegionCatalogue(cost_units={})
     columns: dict[str, Names] = {
         "server": s.name,
         "reservation": np.concatenate([q.name, *deleted]),
         "datacenter": t.datacenters,
         "msb": t.msbs,
         "rack": t.racks,
-        "hardware_type": image.snapshot.hardware_types,
+        "hardware_type": np.union1d(image.snapshot.hardware_types, sorted(_types_named(catalogue))),
+        "workload_class": np.array([*{one.workload_class for one in catalogue.versions}], object),
         "host_profile": np.concatenate([image.server_host_profile, image.reservation_host_profile]),
         "owner": image.reservation_owner,
         "region": np.array([image.snapshot.region], object),
@@ -105,7 +111,7 @@ def _check(image: RegionImage) -> None:
     if len(image.snapshot.region.encode()) > REGION_BYTES_MAX:
         raise NotPossible("region", f"{image.snapshot.region[:40]!r}: at most {REGION_BYTES_MAX} bytes in UTF-8")
     _check_buffers(image)
-    for field in ("region", "hardware_type"):
+    for field in ("region", "hardware_type", "workload_class"):
         for name in columns[field]:
             if "/" in name or name in (".", ".."):
                 raise NotPossible(field, f"{name!r} becomes part of a URL: it must not contain / or be . or ..")
@@ -132,6 +138,17 @@ def _check_buffers(image: RegionImage) -> None:
         raise NotPossible("reservation", message)
 
 
+def _add_catalogue(tx: Transaction, region_id: int, catalogue: RegionCatalogue, actor: str, now: datetime) -> None:
+    """Add the classes, and the cost units of types that have none yet."""
+    ensure_hardware_types(tx, sorted(_types_named(catalogue)), now=now)
+    add_versions(tx, region_id, catalogue.versions)
+    fill_cost_units(tx, catalogue.cost_units, actor=actor, now=now)
+
+
+def _types_named(catalogue: RegionCatalogue) -> set[str]:
+    return {*catalogue.cost_units, *(name for one in catalogue.versions for name in one.rru)}
+
+
 def _add_reservations(tx: Transaction, region_id: int, image: RegionImage, now: datetime) -> Ints:
     q = image.snapshot.reservations
     ids = new_ids(tx, reservations.c.reservation_id, len(q))
@@ -152,6 +169,7 @@ def _add_reservations(tx: Transaction, region_id: int, image: RegionImage, now: 
             "rack_spread_limit": _null(q.rack_spread_limit, np.isinf(q.rack_spread_limit)),
             "priority": q.priority,
             "move_cost": q.move_cost,
+            "workload_class": image.reservation_class,
             "msb_share_max": _null(q.msb_share_max, np.isinf(q.msb_share_max)),
             "created_at": [now] * len(q),
         },

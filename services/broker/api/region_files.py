@@ -13,7 +13,7 @@ from libs.domain.policy import RegionPolicy
 from libs.domain.principal import Role
 from libs.interchange.files.errors import InterchangeError
 from libs.interchange.files.tables import Content
-from libs.interchange.region.read import load_region
+from libs.interchange.region.read import FILES, OPTIONAL_FILES, load_region
 from libs.interchange.region.write import dump_region
 from libs.reconcile.crash import crash_point
 from libs.store.platform.database import Transaction
@@ -53,17 +53,16 @@ def post_import(
     principal: Asking,
     context: Context,
     _slot: Slot,
+    hardware_types: Annotated[UploadFile | None, File(description="hardware_types.parquet: cost units")] = None,
+    rru_classes: Annotated[UploadFile | None, File(description="rru_classes.parquet: classes of workload")] = None,
 ) -> Response:
     """Create a region from its files, all or nothing. An existing region is not changed."""
-    uploads = (servers, reservations, rru, affinity, policy)
-    write = write.about(*(upload.file for upload in uploads))  # before they are read, because reading closes them
-    files: dict[str, Content] = {
-        "servers.parquet": servers.file,
-        "reservations.parquet": reservations.file,
-        "rru.parquet": rru.file,
-        "affinity.parquet": affinity.file,
-        "policy.json": policy.file,
-    }
+    uploads = dict(zip(FILES, (servers, reservations, rru, affinity, policy), strict=True))
+    told = zip(OPTIONAL_FILES, (hardware_types, rru_classes), strict=True)
+    uploads |= {name: upload for name, upload in told if upload is not None}
+    files: dict[str, Content] = {name: upload.file for name, upload in uploads.items()}
+    # before they are read, because reading closes them
+    write = write.about(*(upload.file for upload in uploads.values()))
     try:
         image = load_region(files, name=region, absent=RegionPolicy())
     except InterchangeError as error:
@@ -87,7 +86,7 @@ def post_import(
     responses={
         200: {
             "content": {"application/zip": {"schema": {"type": "string", "format": "binary"}}},
-            "description": "A zip of servers.parquet, reservations.parquet, rru.parquet, affinity.parquet, policy.json",
+            "description": f"A zip of {', '.join((*FILES, *OPTIONAL_FILES))}",
         },
         **problems(404),
     },

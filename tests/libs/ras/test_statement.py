@@ -31,6 +31,10 @@ def random_binding(rng, snapshot):
     return np.where(snapshot.servers.lasting, binding, np.maximum(snapshot.servers.target, FREE)).astype(np.int32)
 
 
+def with_cost_units(rng, snapshot):
+    return replace(snapshot, cost_units=rng.choice([0.2, 1.0, 7.0], len(snapshot.hardware_types)))
+
+
 def with_leaving(rng, snapshot):
     return replace(snapshot, servers=replace(snapshot.servers, leaving=rng.random(len(snapshot.servers)) < 0.1))
 
@@ -40,6 +44,8 @@ def with_leaving(rng, snapshot):
 def test_its_value_is_what_the_definition_says(seed):
     rng = np.random.default_rng(seed)
     snapshot = with_leaving(rng, random_region(rng, int(rng.integers(0, 40)), int(rng.integers(1, 6)), msbs=5, types=3))
+    if seed % 2:
+        snapshot = with_cost_units(rng, snapshot)
     stated = state_region(snapshot, server_cost=0.0)
     for _ in range(3):
         binding = random_binding(rng, snapshot)
@@ -56,6 +62,8 @@ def test_its_value_is_what_the_definition_says(seed):
 def test_its_constraints_are_eligibility_and_no_regression(seed):
     rng = np.random.default_rng(seed)
     snapshot = random_region(rng, int(rng.integers(1, 40)), int(rng.integers(1, 6)))
+    if seed % 2:
+        snapshot = with_cost_units(rng, snapshot)
     goal = state_region(snapshot)
     eligible, kept = goal.problem.constraints
     present = np.maximum(snapshot.servers.target, FREE)

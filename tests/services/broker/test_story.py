@@ -7,6 +7,7 @@ import zipfile
 from collections.abc import Iterator
 
 import httpx
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -17,7 +18,9 @@ from libs.domain.fleet import RegionImage
 from libs.domain.plan import PlanKind
 from libs.domain.principal import Role
 from libs.domain.reservation import ReservationSpec
+from libs.domain.rru_catalogue import ClassVersion, RegionCatalogue
 from libs.interchange.files.bounds import ROWS_MAX
+from libs.interchange.region.read import OPTIONAL_FILES
 from libs.interchange.region.write import dump_region
 from libs.store.plans.plans import commit_plan
 from libs.store.platform.database import Database
@@ -28,6 +31,16 @@ from tests.builders.stored import NOW, plan_of, read
 from tests.libs.web.conftest import bearer
 
 WEB = ReservationSpec(capacity_rru=2, rru={"hw-a": 1.0}, affinity={"dc-01": 0.5})
+SERVING = ClassVersion(
+    workload_class="serving",
+    version=1,
+    reference="hw-a",
+    rru={"hw-a": 1.0, "hw-z": 2.0},
+    asked_by=("ann",),
+    approved_by="olga",
+    reason="measured",
+    created_at=NOW,
+)
 
 
 def image() -> RegionImage:
@@ -39,6 +52,12 @@ def image() -> RegionImage:
         in_use={"server-00"},
         down={"server-07"},
     )
+
+
+def classed() -> RegionImage:
+    """Return the region with a catalogue, whose class web follows."""
+    catalogue = RegionCatalogue(cost_units={"hw-z": 1.5}, versions=(SERVING,))
+    return dataclasses.replace(image(), catalogue=catalogue, reservation_class=np.array(["serving"], object))
 
 
 def upload(client: TestClient, folder: dict[str, bytes], region: str = "west", **headers: str):
@@ -68,7 +87,7 @@ def server(client: TestClient, name: str) -> dict[str, object]:
 
 
 def test_a_region_is_imported_read_and_exported(operator: TestClient, viewer: TestClient, database: Database) -> None:
-    made = upload(operator, dump_region(image()), **{"Idempotency-Key": "import-west"})
+    made = upload(operator, dump_region(classed()), **{"Idempotency-Key": "import-west"})
     assert made.status_code == 201
     assert made.headers["Location"] == "/v1/regions/west"
     region = viewer.get("/v1/regions/west")
@@ -90,6 +109,15 @@ def test_a_region_is_imported_read_and_exported(operator: TestClient, viewer: Te
         west, east = load_region_image(tx, "west"), load_region_image(tx, "east")
     renamed = dataclasses.replace(east, snapshot=dataclasses.replace(east.snapshot, region="west"))
     assert_same_image(renamed, west)
+    assert west.catalogue == classed().catalogue
+
+
+def test_the_files_of_the_catalogue_are_optional_and_checked(operator: TestClient) -> None:
+    folder = {name: content for name, content in dump_region(classed()).items() if name not in OPTIONAL_FILES}
+    refused = upload(operator, folder)
+    assert (refused.status_code, refused.json()["code"]) == (422, "invalid_request")
+    assert "is not a class of rru_classes.parquet" in refused.text
+    assert upload(operator, dump_region(image())).status_code == 201
 
 
 def test_a_region_is_imported_once(operator: TestClient, imported: None) -> None:

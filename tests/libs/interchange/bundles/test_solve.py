@@ -1,6 +1,7 @@
 import json
 import math
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -24,6 +25,15 @@ def test_a_bundle_comes_back(bundle, tmp_path, name):
     assert (again.seed, dict(again.limits)) == (7, {"neighbourhoods_max": 5.0})
     assert np.array_equal(again.region.snapshot.servers.target, bundle.region.snapshot.servers.target)
     assert [p.name for p in (tmp_path / "deep").iterdir()] == [name.split("/")[1]]
+
+
+@pytest.mark.parametrize("name", ["solve.zip", "solve"])
+def test_a_bundle_keeps_the_cost_units_that_the_solve_counted(tmp_path, name):
+    snapshot = replace(random_region(np.random.default_rng(0), 100, 4), cost_units=np.array([0.7, 3.0]))
+    save_bundle(bundle_of(snapshot, seed=7, limits={}), tmp_path / name)
+    again = load_bundle(tmp_path / name).region.snapshot
+    assert again.cost_units.tolist() == [0.7, 3.0]
+    assert again.units_per_rru.tolist() == snapshot.units_per_rru.tolist()
 
 
 def test_equal_solves_make_equal_bundles(bundle, tmp_path):

@@ -61,6 +61,85 @@ def files(changes=(), policy=None):
     return {name: content(table) for name, table in made.items()} | {"policy.json": json.dumps(policy or {}).encode()}
 
 
+def catalogue_tables():
+    names, versions = ["batch", "batch", "batch", "old", "old"], [1, 1, 2, 1, 2]
+    return {
+        "hardware_types.parquet": {
+            "hardware_type": ["hw-0", "hw-1"],
+            "cost_units": pa.array([None, 1.25], pa.float64()),
+        },
+        "rru_classes.parquet": {
+            "workload_class": names,
+            "version": versions,
+            "reference": ["hw-0"] * 5,
+            "hardware_type": pa.array(["hw-0", "hw-1", "hw-0", "hw-0", None], pa.string()),
+            "rru": pa.array([1.0, 1.5, 1.0, 1.0, None], pa.float64()),
+            "asked_by": ['["ann"]'] * 5,
+            "approved_by": ["olga"] * 5,
+            "reason": pa.array([None, None, "measured", None, None], pa.string()),
+            "created_at": ["2026-01-31T12:00:00+00:00"] * 5,
+        },
+    }
+
+
+def catalogue_files(changes=()):
+    made = catalogue_tables()
+    for file, field, value in changes:
+        made[file][field] = value
+    return {name: content(table) for name, table in made.items()}
+
+
+def test_a_region_without_a_catalogue_has_no_cost_units():
+    region = load_region(files())
+    assert region.catalogue is None
+    assert region.snapshot.cost_units is None
+    assert not {"hardware_types.parquet", "rru_classes.parquet"} & dump_region(region).keys()
+
+
+def test_either_file_of_the_catalogue_will_do():
+    made = catalogue_files()
+    for file, units in (("hardware_types.parquet", [1.0, 1.25, 1.0]), ("rru_classes.parquet", [1.0, 1.0, 1.0])):
+        assert load_region(files() | {file: made[file]}).snapshot.cost_units.tolist() == units
+
+
+T, K = "hardware_types.parquet", "rru_classes.parquet"
+BAD_CATALOGUE = {
+    "type twice": (T, "hardware_type", ["hw-0", "hw-0"], 1, "twice"),
+    "no cost": (T, "cost_units", [0.0, 1.0], 0, "not above 0"),
+    "huge cost": (T, "cost_units", [1.0, 1e7], 1, "not above 0 and at most 1e+06"),
+    "no RRU": (K, "rru", [1.0, None, 1.0, 1.0, None], 1, "not above 0"),
+    "an RRU of no type": (K, "rru", [1.0, 1.5, 1.0, 1.0, 2.0], 4, "null, but the row has an RRU"),
+    "half a version": (K, "version", [1.5, 1, 2, 1, 2], 0, "whole number"),
+    "version 0": (K, "version", [0, 0, 1, 1, 2], 0, "less than 1"),
+    "a version is missing": (K, "version", [1, 1, 3, 1, 2], 2, "1, 2 and so on"),
+    "versions in disorder": (K, "version", [2, 2, 1, 1, 2], 0, "1, 2 and so on"),
+    "type twice in a version": (K, "version", [1, 1, 1, 1, 2], 0, "appears twice"),
+    "another reference": (K, "reference", ["hw-0", "hw-0", "hw-0", "hw-1", "hw-1"], 3, "one reference type"),
+    "a reference that is not 1": (K, "rru", [2.0, 1.5, 1.0, 1.0, None], 0, "of hw-0 is not 1"),
+    "nobody asked": (K, "asked_by", ["ann"] * 5, 0, "not a JSON array"),
+    "asked by numbers": (K, "asked_by", ["[1]"] * 5, 0, "not a JSON array"),
+    "no time": (K, "created_at", ["yesterday"] * 5, 0, "not a time"),
+    "a time without an offset": (K, "created_at", ["2026-01-31T12:00:00"] * 5, 0, "not a time"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_CATALOGUE)
+def test_a_bad_catalogue_is_named_by_file_row_and_field(name):
+    file, field, value, row, message = BAD_CATALOGUE[name]
+    with pytest.raises(InterchangeError) as caught:
+        load_region(files() | catalogue_files([(file, field, value)]))
+    problem = next(p for p in caught.value.problems if message in p.message)
+    assert (problem.file, problem.row) == (file, row)
+
+
+@pytest.mark.parametrize("name", ["old", "unheard"])
+def test_a_reservation_follows_a_class_that_the_catalogue_has(name):
+    with pytest.raises(InterchangeError, match=f"'{name}' is not a class of"):
+        load_region(files([(R, "workload_class", [None, name])]) | catalogue_files())
+    with pytest.raises(InterchangeError, match="is not a class of"):
+        load_region(files([(R, "workload_class", [None, "batch"])]))
+
+
 def test_a_region_becomes_arrays():
     region = load_region(files(policy={"spread_cost": 3}))
     s, q = region.snapshot.servers, region.snapshot.reservations
@@ -222,12 +301,13 @@ def test_round_trip_keeps_everything(tmp_path):
         (R, "owner", pa.array([None, "me"], pa.string())),
         (R, "unit", pa.array(["rru", "count"]).dictionary_encode()),
         (R, "host_profile", [None, "kernel-6"]),
+        (R, "workload_class", [None, "batch"]),
         (S, "unavailability", ["planned", "none", "none", "none"]),
         (S, "vcpu", [64.0, 64.0, 64.0, 64.0]),
         (S, "unknown_column", [[1], [2], [], [4]]),
         (R, "generation", ["of", "ours"]),
     ]
-    region = load_region(files(extras))
+    region = load_region(files(extras) | catalogue_files())
     assert region.snapshot.servers.target.tolist() == [1, DELETED, 0, FREE]
     save_region(region, tmp_path / "made" / "here")
     again = load_region(tmp_path / "made" / "here")
@@ -241,6 +321,16 @@ def test_round_trip_keeps_everything(tmp_path):
     assert region.snapshot.reservations.move_cost.tolist() == [0.5, 2.0]
     assert region.snapshot.reservations.msb_share_max.tolist() == [0.5, np.inf]
     assert region.snapshot.reservations.allowed[0].sum() == 1
+    assert region.reservation_class.tolist() == [None, "batch"]
+    assert region.catalogue is not None
+    assert dict(region.catalogue.cost_units) == {"hw-1": 1.25}
+    assert [(one.workload_class, one.version, dict(one.rru)) for one in region.catalogue.versions] == [
+        ("batch", 1, {"hw-0": 1.0, "hw-1": 1.5}),
+        ("batch", 2, {"hw-0": 1.0}),
+        ("old", 1, {"hw-0": 1.0}),
+        ("old", 2, {}),
+    ]
+    assert region.snapshot.cost_units.tolist() == [1.0, 1.25, 1.0]
     assert region.reservation_kind.tolist() == ["guaranteed", "shared_buffer"]
     assert region.reservation_unit.tolist() == ["rru", "count"]
     assert region.reservation_owner.tolist() == ["unknown", "me"]
@@ -248,7 +338,7 @@ def test_round_trip_keeps_everything(tmp_path):
     for field in dataclasses.fields(region):
         if field.name != "snapshot":
             one, other = getattr(region, field.name), getattr(again, field.name)
-            assert one == other if isinstance(one, dict) else one.tolist() == other.tolist(), field.name
+            assert one.tolist() == other.tolist() if isinstance(one, np.ndarray) else one == other, field.name
     assert again.snapshot.region == "here"
     assert dump_region(region)[S] == dump_region(again)[S]
 

@@ -1,4 +1,5 @@
 import dataclasses
+from collections.abc import Mapping
 
 import numpy as np
 import pytest
@@ -7,8 +8,10 @@ import sqlalchemy as sa
 from libs.domain.fleet import DELETED, RegionImage
 from libs.domain.policy import RegionPolicy
 from libs.domain.reservation import CapacityUnit, ReservationSpec
+from libs.domain.rru_catalogue import ClassVersion, RegionCatalogue
 from libs.interchange.region.read import load_region
-from libs.interchange.region.write import dump_region
+from libs.interchange.region.write import dump_region, image_of
+from libs.store.fleet.hardware_types import put_cost_units
 from libs.store.fleet.regions import list_regions
 from libs.store.fleet.regions import load_region as load_stored_region
 from libs.store.fleet.snapshot import load_fleet_snapshot
@@ -19,11 +22,17 @@ from libs.store.platform.database import Database
 from libs.store.platform.refusals import AlreadyExists, NotFound, NotPossible
 from libs.store.regions.region_export import load_region_image
 from libs.store.regions.region_import import import_region
-from tests.builders.equal import assert_same_image
+from tests.builders.equal import assert_same_image, assert_same_snapshot
 from tests.builders.region import region_image
 from tests.libs.store.conftest import NOW
 
-WEB = ReservationSpec(capacity_rru=3, rru={"hw-a": 1.0, "hw-b": 1.5}, msb_spread_limit=0.5, affinity={"dc-01": 0.25})
+WEB = ReservationSpec(
+    capacity_rru=3,
+    rru={"hw-a": 1.0, "hw-b": 1.5},
+    msb_spread_limit=0.5,
+    affinity={"dc-01": 0.25},
+    workload_class="serving",
+)
 BATCH = ReservationSpec(
     capacity_rru=2,
     priority=1,
@@ -34,6 +43,30 @@ BATCH = ReservationSpec(
     survives_msb_loss=False,
     unit=CapacityUnit.COUNT,
     host_profile="k8s",
+)
+
+
+def version(number: int, rru: Mapping[str, float], workload_class: str = "serving") -> ClassVersion:
+    return ClassVersion(
+        workload_class=workload_class,
+        version=number,
+        reference="hw-a",
+        rru=rru,
+        asked_by=("ann", "bob"),
+        approved_by="olga",
+        reason=None if number == 1 else "measured",
+        created_at=NOW,
+    )
+
+
+CATALOGUE = RegionCatalogue(
+    cost_units={"hw-b": 1.75},
+    versions=(
+        version(1, {"hw-a": 1.0, "hw-b": 2.0}),
+        version(1, {"hw-a": 1.0, "hw-elsewhere": 3.0}, "training"),
+        version(2, {"hw-a": 1.0, "hw-b": 1.5}),
+        version(2, {}, "training"),
+    ),
 )
 
 
@@ -63,6 +96,7 @@ def full_image(region: str = "west") -> RegionImage:
         maintained={"server-02", "server-09"},
         attributes={"hw-a": {"vcpu": 64.0, "memory_gib": 256.0}, "hw-b": {"vcpu": 96.0}},
         policy=RegionPolicy(buffer_cost=7.0),
+        catalogue=CATALOGUE,
     )
 
 
@@ -84,6 +118,40 @@ def test_what_the_files_hold_is_what_the_store_holds(database: Database) -> None
     with database.snapshot() as tx:
         exported = load_region_image(tx, "west")
     assert_same_image(load_region(dump_region(exported), name="west"), full_image())
+
+
+def test_cost_units_that_operators_set_before_stay_and_new_ones_are_audited(database: Database) -> None:
+    put(database, region_image("east", hardware_types=("hw-b", "hw-c")))
+    with database.write() as tx:
+        put_cost_units(tx, "hw-b", 9.0, generation=1, actor="olga", reason=None, now=NOW)
+    put(
+        database,
+        dataclasses.replace(
+            full_image(), catalogue=RegionCatalogue(cost_units={"hw-a": 2.0, "hw-b": 1.75}, versions=CATALOGUE.versions)
+        ),
+    )
+    with database.snapshot() as tx:
+        catalogue = load_region_image(tx, "west").catalogue
+        assert catalogue is not None
+        assert catalogue.cost_units == {"hw-a": 2.0, "hw-b": 9.0}
+        [entry] = [one for one in audit.list_entries(tx, subject_kind="hardware_type").items if one.reason]
+    assert (entry.action, entry.after) == ("put_cost_units", {"cost_units": 2.0})
+
+
+def test_a_solve_of_the_store_and_one_of_its_files_count_the_same_cost_units(database: Database) -> None:
+    put(database, full_image())
+    with database.snapshot() as tx:
+        stored = load_region_image(tx, "west")
+    read = load_region(dump_region(stored), name="west").snapshot
+    assert stored.snapshot.cost_units is not None
+    # hw-a has its reference RRU, hw-b what operators set, and the last one the default.
+    assert dict(zip(read.hardware_types, stored.snapshot.cost_units, strict=True)) == {
+        "hw-a": 1.0,
+        "hw-b": 1.75,
+        "hw-unused": 1.0,
+    }
+    assert_same_snapshot(read, stored.snapshot)
+    assert_same_snapshot(load_region(dump_region(image_of(read)), name="west").snapshot, read)
 
 
 def test_regions_share_hardware_types_and_nothing_else(database: Database) -> None:

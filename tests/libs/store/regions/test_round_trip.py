@@ -1,0 +1,105 @@
+"""A region comes back from its files, and from a platform, with everything that a solve or an operator would miss."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from libs.domain.cost_units import listed_units
+from libs.domain.fleet import RegionImage
+from libs.domain.rru_catalogue import ClassVersion, RegionCatalogue
+from libs.interchange.region.read import load_region
+from libs.interchange.region.write import dump_region, image_of
+from libs.store.platform.database import Database
+from libs.store.regions.region_export import load_region_image
+from libs.store.regions.region_import import import_region
+from tests.builders.equal import assert_same_image, assert_same_snapshot
+from tests.builders.random_region import random_region
+from tests.libs.store.conftest import NOW
+
+TYPES = 4
+
+
+def random_catalogue(rng: np.random.Generator) -> RegionCatalogue:
+    """Return cost units of some types, and up to four classes with up to three versions, some of them retired."""
+    versions = []
+    for k in range(int(rng.integers(0, 5))):
+        last = int(rng.integers(1, 4))
+        for number in range(1, last + 1):
+            rru = {f"hw-{t}": float(rng.uniform(0.1, 3)) for t in range(1, TYPES) if rng.random() < 0.6} | {"hw-0": 1.0}
+            versions.append(
+                ClassVersion(
+                    workload_class=f"class {k}",
+                    version=number,
+                    reference="hw-0",
+                    rru={} if number == last and rng.random() < 0.3 else rru,
+                    asked_by=("ann", 'q"uote'),
+                    approved_by="olga",
+                    reason=None if rng.random() < 0.5 else "measured, ünder load",
+                    created_at=NOW + timedelta(microseconds=int(rng.integers(0, 10**9))),
+                )
+            )
+    rng.shuffle(versions)
+    versions.sort(key=lambda one: one.version)  # classes in any order, versions of one class in theirs
+    units = {f"hw-{t}": float(rng.uniform(0.1, 9)) for t in range(TYPES) if rng.random() < 0.5}
+    return RegionCatalogue(cost_units=units, versions=tuple(versions))
+
+
+def random_image(seed: int) -> RegionImage:
+    """Return a region with hard limits, classes of priority and workload, costs of moves, and a catalogue."""
+    rng = np.random.default_rng(seed)
+    found = random_region(rng, int(rng.integers(TYPES, 40)), 5, types=TYPES, msbs=4)
+    q, s = found.reservations, found.servers
+    # a file has only the types that servers have or reservations name
+    rru = q.rru.copy()
+    rru[0] = rng.uniform(0.5, 2, TYPES)
+    allowed = rng.random(q.allowed.shape) < 0.7
+    allowed[~allowed.any(axis=1)] = True
+    catalogue = random_catalogue(rng)
+    classes = [None, *catalogue.present().classes]
+    snapshot = replace(
+        found,
+        region="west",
+        servers=replace(s, in_use=s.in_use & (s.current >= 0)),
+        reservations=replace(
+            q,
+            rru=rru,
+            priority=rng.integers(0, 5, len(q)),
+            move_cost=rng.uniform(0.1, 10, len(q)),
+            msb_share_max=np.where(rng.random(len(q)) < 0.5, np.inf, rng.uniform(0.2, 1, len(q))),
+            allowed=allowed,
+        ),
+        cost_units=listed_units(found.hardware_types, catalogue.units()),
+    )
+    return replace(
+        image_of(snapshot),
+        reservation_class=np.array([classes[k] for k in rng.integers(0, len(classes), len(q))], object),
+        catalogue=catalogue,
+    )
+
+
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+@given(st.integers(0, 2**32 - 1))
+def test_a_region_comes_back_from_its_files(seed: int) -> None:
+    files = dump_region(random_image(seed))
+    image = load_region(files, name="west")
+    assert dump_region(image) == files
+    assert_same_image(load_region(dump_region(image), name="west"), image)
+    if seed % 2:
+        return
+    bundled = load_region(dump_region(image_of(image.snapshot)), name="west")
+    assert_same_snapshot(bundled.snapshot, image.snapshot)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_region_comes_back_from_a_platform(database: Database, seed: int) -> None:
+    image = load_region(dump_region(random_image(seed)), name="west")
+    with database.write() as tx:
+        import_region(tx, image, actor="olga", now=NOW)
+    with database.snapshot() as tx:
+        found = load_region_image(tx, "west")
+    assert dump_region(found) == dump_region(image)
+    assert load_region(dump_region(found), name="west").catalogue == image.catalogue
