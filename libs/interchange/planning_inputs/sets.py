@@ -17,6 +17,7 @@ from libs.interchange.planning_inputs.tables import REQUIRED
 from libs.interchange.world.overrides import FIELDS
 from libs.interchange.world.planning_inputs import load_planning_inputs
 from libs.interchange.world.read import load_cost_models, load_vocabulary
+from libs.interchange.world.service_reservations import load_service_reservations
 
 _NOT_TABLES = ("policy", "events")
 """Inputs that are not tables of a world. A world has policy as JSON, and the reader of measurements uses events."""
@@ -62,6 +63,7 @@ def problems_of(contents: Mapping[str, bytes], overrides: Sequence[Row] = ()) ->
         words = load_vocabulary(source)
         load_planning_inputs(source, words)
         load_cost_models(source, words)
+        load_service_reservations(source, words)
     except InterchangeError as error:
         return [Problem(p.file.rsplit(".", 1)[0], p.row, p.field, p.message) for p in error.problems]
     return []

@@ -132,6 +132,17 @@ _TABLES = (
         key=("service", "product"),
     ),
     InputTable(
+        name="service_reservations",
+        columns=(
+            *_name("service", "hardware_type"),
+            *_name("region", optional=True),
+            *_name("reservation"),
+            InputColumn(name="rru_per_unit", kind=ColumnKind.NUMBER, least=1e-9, most=1e9),
+            _number("headroom", 0.0, 100.0, optional=True),
+        ),
+        key=("service", "hardware_type", "region"),
+    ),
+    InputTable(
         name="load_tests",
         columns=(
             *_PLACE,

@@ -7,6 +7,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from libs.flux.reservation_sizes import ReservationTable
+from libs.interchange.planning_inputs.service_reservations import service_reservations_of
+from libs.store.planner.planning_inputs import load_all_current
 from libs.store.platform.audit import list_entries
 from tests.builders.planning_inputs import put, put_after, put_csv, put_world
 
@@ -215,3 +218,25 @@ def test_minutes_that_lead_out_of_all_years_are_named(client, minute):
     answer = put(client, "events", [row], minute_zero="9999-01-01T00:00:00Z" if minute > 0 else "0001-01-01T00:00:00Z")
     assert answer.status_code == 422
     assert "is no moment" in answer.text
+
+
+def test_services_name_their_reservations(client, world, database):
+    put_world(client, world)
+    rows = [
+        {"service": "store", "hardware_type": "compute", "reservation": "store", "rru_per_unit": 2.0, "headroom": 0.25},
+        {"service": "store", "hardware_type": "compute", "region": "east", "reservation": "e", "rru_per_unit": 1.0},
+    ]
+    assert put(client, "service_reservations", rows).status_code == 200
+    with database.snapshot() as tx:
+        _, content = load_all_current(tx)["service_reservations"]
+    table = ReservationTable(service_reservations_of(content))
+    capacity = {("store", "east", "compute"): 3.0, ("store", "west", "compute"): 4.0}
+    assert table.rru_of(capacity) == {("east", "e"): 3.0, ("west", "store"): 10.0}
+    for wrong, field in (
+        ({"region": "mars"}, "region"),
+        ({"rru_per_unit": 0.0}, "rru_per_unit"),
+        ({"service": "x"}, "service"),
+    ):
+        refused = errors(put(client, "service_reservations", [rows[0] | wrong]))
+        assert [name.rsplit(".", 1)[1] for name in refused] == [field]
+    assert "appears twice" in str(errors(put(client, "service_reservations", [rows[0], rows[0]])))
