@@ -16,6 +16,7 @@ TITLES = {
     "answer_not_kept": "It was done, but its answer was not stored",
     "bad_request": "The request cannot be read",
     "churn_budget": "The churn budget does not allow that now",
+    "class_in_use": "Reservations follow this class of workload",
     "conflicting_events": "Live events of the ledger contradict it",
     "contradiction": "It contradicts the present state",
     "conflict": "It conflicts with the present state",

@@ -59,9 +59,10 @@ def load_case(tx: Transaction, question: Question, *, now: datetime) -> Case:
     """
     region = load_region(tx, question.region)
     catalogue = load_catalogue(tx, region.region_id)
+    # The catalogue may have changed after the request. Without its class, the values are the request's own.
     current = catalogue.classes.get(question.spec.workload_class or "")
-    if current is not None:  # the catalogue may have changed after the request
-        question = replace(question, spec=replace(question.spec, rru=current))
+    followed = {"workload_class": None} if current is None else {"rru": current}
+    question = replace(question, spec=replace(question.spec, **followed))
     request_id = question.capacity_request_id
     return Case(
         question=question,

@@ -1,4 +1,7 @@
-"""Hold a new version of a class of the RRU catalogue for approval, with the reservations that it would leave short."""
+"""Hold a new version of a class of the RRU catalogue for approval, with the reservations that it would leave short.
+
+The version that retires a class waits in the same way.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +12,23 @@ from datetime import datetime
 from libs.domain.approval import Approval, ApprovalKind, Cause
 from libs.domain.region import Region
 from libs.domain.reservation import ROUNDING
-from libs.domain.rru_catalogue import RruCatalogue, RruVersion
+from libs.domain.rru_catalogue import CLASSES_MAX, RruCatalogue, RruVersion
 from libs.reconcile.errors import StaleGeneration
 from libs.store.capacity.approvals import ask_for_approval, supersede_of_class
-from libs.store.capacity.rru_catalogue import append_version, find_version, load_class_servers
+from libs.store.capacity.rru_catalogue import (
+    append_version,
+    find_version,
+    load_class_servers,
+    load_class_users,
+    load_version,
+)
 from libs.store.fleet.known_names import known_hardware_types
 from libs.store.fleet.present_classes import load_catalogue
 from libs.store.platform.database import Transaction
+from libs.store.platform.refusals import NotFound
 from libs.web.names import unknown_name
 from libs.web.problems import FieldError, Problem, invalid
 
-CLASSES_MAX = 200
-"""Classes of one region."""
 _SHOWN_MAX = 10
 
 
@@ -52,37 +60,101 @@ def ask_for_version(
     _require_room(region, catalogue, workload_class)
     reference = _reference(catalogue.reference, reference, rru)
     was = {} if before is None else dict(before.rru)
-    change = {"workload_class": workload_class, "version": version + 1, "reference": reference, "rru": dict(rru)}
-    supersede_of_class(tx, region.region_id, workload_class, decided_by=actor, reason="AskedAnew", now=now)
     servers = load_class_servers(tx, region.region_id, workload_class)
-    told = None if before is None else {name: getattr(before, name) for name in change}
+    causes = [_difference(workload_class, version + 1, was, rru), *left_short(servers, was, rru)]
+    change = {"workload_class": workload_class, "version": version + 1, "reference": reference, "rru": dict(rru)}
+    return _wait(tx, region, change, before, causes, actor=actor, reason=reason, now=now)
+
+
+def ask_to_retire(
+    tx: Transaction,
+    region: Region,
+    workload_class: str,
+    *,
+    version: int,
+    actor: str,
+    reason: str | None,
+    now: datetime,
+) -> Approval:
+    """Record the retirement of a class, which is a version without types, as an approval. The caller has locked
+    `region`.
+
+    Raises NotFound, StaleGeneration unless `version` is the present one, and Problem (409) if reservations follow the
+    class.
+    """
+    before = load_version(tx, region.region_id, workload_class)
+    if not before.rru:
+        raise NotFound("class of workload", workload_class)
+    if before.version != version:
+        raise StaleGeneration("class of workload", workload_class, expected=version, found=before.version)
+    _require_unused(tx, region, workload_class)
+    cause = Cause(
+        reason="Retirement",
+        message=f"version {version + 1} of class {workload_class} retires it: requests can no longer name it",
+        numbers={},
+    )
+    change = {"workload_class": workload_class, "version": version + 1, "reference": before.reference, "rru": {}}
+    return _wait(tx, region, change, before, [cause], actor=actor, reason=reason, now=now)
+
+
+def _wait(
+    tx: Transaction,
+    region: Region,
+    change: Mapping[str, object],
+    before: RruVersion | None,
+    causes: Sequence[Cause],
+    *,
+    actor: str,
+    reason: str | None,
+    now: datetime,
+) -> Approval:
+    """Let a version wait for an approval. Supersede the one of the same class that waits already."""
+    name = str(change["workload_class"])
+    supersede_of_class(tx, region.region_id, name, decided_by=actor, reason="AskedAnew", now=now)
     return ask_for_approval(
         tx,
         region.region_id,
         action="ask_for_rru_class",
         kind=ApprovalKind.RRU_CLASS,
-        causes=[_difference(workload_class, version + 1, was, rru), *left_short(servers, was, rru)],
+        causes=causes,
         change=change,
-        before=told,
+        before=None if before is None else {field: getattr(before, field) for field in change},
         actor=actor,
         reason=reason,
         now=now,
     )
 
 
+def _require_unused(tx: Transaction, region: Region, workload_class: str) -> None:
+    """Raise Problem (409) with the names of the reservations that follow the class."""
+    users = load_class_users(tx, region.region_id, workload_class)
+    if not users:
+        return
+    more = f" and {len(users) - _SHOWN_MAX} more" if len(users) > _SHOWN_MAX else ""
+    detail = (
+        f"{', '.join(users[:_SHOWN_MAX])}{more} in {region.name} follow class {workload_class}. Resize them to another "
+        "class, or delete them, and retire it then."
+    )
+    raise Problem(409, "class_in_use", detail, reservations=users[:_SHOWN_MAX], reservations_count=len(users))
+
+
 def append_approved(tx: Transaction, region: Region, approval: Approval, *, actor: str, now: datetime) -> RruVersion:
     """Append the approved version.
 
-    Raises StaleGeneration if another version of the class was appended meanwhile. Raises Problem: 422 if another class
-    came first with another reference type, 409 if other classes have taken the last places.
+    Raises StaleGeneration if another version of the class was appended meanwhile. Raises Problem (422) if another class
+    came first with another reference type. Raises Problem (409) if other classes have taken the last places, or if
+    reservations follow a class that would be retired.
     """
     workload_class, version = str(approval.change["workload_class"]), approval.change["version"]
     rru, reference = approval.change["rru"], str(approval.change["reference"])
     assert isinstance(version, int)
     assert isinstance(rru, dict)
-    catalogue = load_catalogue(tx, region.region_id)
-    _require_room(region, catalogue, workload_class)
-    _reference(catalogue.reference, reference, rru)
+    if rru:
+        catalogue = load_catalogue(tx, region.region_id)
+        _require_room(region, catalogue, workload_class)
+        _reference(catalogue.reference, reference, rru)
+    else:
+        _require_unused(tx, region, workload_class)
     append_version(
         tx,
         region.region_id,

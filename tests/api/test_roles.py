@@ -73,6 +73,7 @@ MAY = {
     "GET /v1/regions/{region}/rru-classes/{workload_class}": EVERYBODY,
     "GET /v1/regions/{region}/rru-classes/{workload_class}/versions": EVERYBODY,
     "PUT /v1/regions/{region}/rru-classes/{workload_class}": OPERATING,
+    "DELETE /v1/regions/{region}/rru-classes/{workload_class}": OPERATING,
     "GET /v1/quotas": EVERYBODY,
     "GET /v1/quotas/{region}/{owner}": EVERYBODY,
     "PUT /v1/quotas/{region}/{owner}": OPERATING,

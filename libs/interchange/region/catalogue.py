@@ -125,23 +125,26 @@ def _versions(table: Table, problems: Problems) -> tuple[ClassVersion, ...]:
         )
     firsts = [rows[0] for rows in grouped.values()]
     for one, row, rows in zip(found, firsts, grouped.values(), strict=True):
-        for field, message in _faults(one, found[0].reference, len(rows)):
+        for field, message in _faults(one, len(rows)):
             problems.add(CLASSES, message, row=row, field=field)
-    latest: dict[str, int] = {}
+    latest: dict[str, tuple[ClassVersion, int]] = {}
     for one, row in zip(found, firsts, strict=True):
-        if one.version != latest.get(one.workload_class, 0) + 1:
+        if one.version != (latest[one.workload_class][0].version if one.workload_class in latest else 0) + 1:
             problems.add(CLASSES, "the versions of a class are 1, 2 and so on, in this order", row=row, field="version")
-        latest[one.workload_class] = one.version
+        latest[one.workload_class] = one, row
+    present = [(one, row) for one, row in latest.values() if one.rru]
+    for one, row in present:
+        if one.reference != present[0][0].reference:
+            message = f"is {one.reference}, and {present[0][0].workload_class} has {present[0][0].reference}: "
+            problems.add(CLASSES, f"{message}a region has one reference type", row=row, field="reference")
     problems.raise_any()
     return tuple(found)
 
 
-def _faults(one: ClassVersion, reference: str, rows: int) -> Iterator[tuple[str, str]]:
+def _faults(one: ClassVersion, rows: int) -> Iterator[tuple[str, str]]:
     """Yield a field and a message for everything that is wrong with one version of a class. `rows` is its number of
     rows.
     """
-    if one.reference != reference:
-        yield "reference", f"is {one.reference}, and the first row has {reference}: a region has one reference type"
     if one.rru and one.rru.get(one.reference) != 1.0:
         yield "rru", f"of {one.reference} is not 1, and it is the reference type of {one.workload_class}"
     if rows != max(1, len(one.rru)):

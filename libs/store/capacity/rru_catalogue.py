@@ -7,7 +7,7 @@ from dataclasses import fields
 from datetime import datetime
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.dialects.postgresql import JSONB, insert
 
 from libs.domain.page import Page
 from libs.domain.rru_catalogue import ClassVersion, RruVersion
@@ -17,7 +17,7 @@ from libs.store.fleet.present_classes import CURRENT
 from libs.store.platform import audit
 from libs.store.platform.database import Transaction
 from libs.store.platform.refusals import NotFound
-from libs.store.tables import regions, rru_versions
+from libs.store.tables import regions, reservations, rru_versions
 
 _table = rru_versions
 _SELECT = sa.select(_table, regions.c.name.label("region")).join(regions, regions.c.region_id == _table.c.region_id)
@@ -52,14 +52,14 @@ _SERVERS = f"""
 
 
 def find_version(tx: Transaction, region_id: int, workload_class: str) -> RruVersion | None:
-    """Return the present version of a class; None if the region has no such class."""
+    """Return the latest version of a class; None if the region never had such a class."""
     query = _SELECT.where(_table.c.region_id == region_id, _table.c.workload_class == workload_class)
     row = tx.execute(query.order_by(_table.c.version.desc()).limit(1)).mappings().one_or_none()
     return None if row is None else _version(row)
 
 
 def load_version(tx: Transaction, region_id: int, workload_class: str) -> RruVersion:
-    """Return the present version of a class. Raises NotFound."""
+    """Return the latest version of a class. Raises NotFound."""
     found = find_version(tx, region_id, workload_class)
     if found is None:
         raise NotFound("class of workload", workload_class)
@@ -67,13 +67,16 @@ def load_version(tx: Transaction, region_id: int, workload_class: str) -> RruVer
 
 
 def list_classes(tx: Transaction, region_id: int, *, after: int | None, limit: int) -> Page[RruVersion]:
-    """Return a page of the present versions of a region's classes, in the order of these versions."""
+    """Return a page of the present versions of a region's classes, in the order of these versions. Retired classes are
+    left out.
+    """
     newer = _table.alias()
     same = sa.and_(newer.c.region_id == _table.c.region_id, newer.c.workload_class == _table.c.workload_class)
     query = _SELECT.where(
         _table.c.region_id == region_id,
         _table.c.rru_version_id > (after or 0),
         ~sa.exists().where(same, newer.c.version > _table.c.version),
+        _table.c.rru != sa.literal({}, JSONB),
     )
     rows = tx.execute(query.order_by(_table.c.rru_version_id).limit(limit + 1)).mappings()
     return Page.of([_version(row) for row in rows], limit, lambda one: one.rru_version_id)
@@ -166,6 +169,16 @@ def follow_catalogue(tx: Transaction, region_id: int, *, actor: str, now: dateti
             after={"reservations": len(stale)},
         )
     return len(stale)
+
+
+def load_class_users(tx: Transaction, region_id: int, workload_class: str) -> list[str]:
+    """Return the names of the reservations that follow a class, scheduled ones included, in order."""
+    query = sa.select(reservations.c.name).where(
+        reservations.c.region_id == region_id,
+        reservations.c.workload_class == workload_class,
+        reservations.c.deleted_at.is_(None),
+    )
+    return list(tx.execute(query.order_by(reservations.c.name)).scalars())
 
 
 def load_class_servers(

@@ -32,6 +32,7 @@ def load_region_image(tx: Transaction, region_name: str) -> RegionImage:
         LEFT JOIN reservations gone ON gone.reservation_id = {binding}_reservation_id AND gone.deleted_at IS NOT NULL
         WHERE servers.region_id = %(region)s AND decommissioned_at IS NULL ORDER BY server_id"""
     current, target = (load_names(tx, deleted.format(binding=b), parameters) for b in ("current", "target"))
+    catalogue = _catalogue(tx, parameters["region"], snapshot)
     new_name = _told_apart({*current, *target} - {None}, set(snapshot.reservations.name))
     return RegionImage(
         snapshot=snapshot,
@@ -42,10 +43,16 @@ def load_region_image(tx: Transaction, region_name: str) -> RegionImage:
         reservation_unit=load_names(tx, f"SELECT unit {reservation}", parameters),
         reservation_owner=load_names(tx, f"SELECT owner {reservation}", parameters),
         reservation_host_profile=load_names(tx, f"SELECT host_profile {reservation}", parameters),
-        reservation_class=load_names(tx, f"SELECT workload_class {reservation}", parameters),
+        reservation_class=_classes(load_names(tx, f"SELECT workload_class {reservation}", parameters), catalogue),
         hardware_type_attributes=load_sizes(tx, snapshot.hardware_types),
-        catalogue=_catalogue(tx, parameters["region"], snapshot),
+        catalogue=catalogue,
     )
+
+
+def _classes(names: Names, catalogue: RegionCatalogue) -> Names:
+    """Return the class of each reservation, (R,). A class that was retired during a grant counts as none."""
+    present = catalogue.present().classes
+    return np.array([name if name in present else None for name in names], object)
 
 
 def _catalogue(tx: Transaction, region_id: int, snapshot: FleetSnapshot) -> RegionCatalogue:

@@ -13,7 +13,7 @@ from services.cli.output import Output, OutputOption, print_json, print_rows
 from services.cli.requests import RegionOption
 from services.cli.rru.fit import fit
 from services.cli.rru.values import read_values, values_of
-from services.cli.rru.versions import ClassArgument, ReferenceOption, WhyOption, ask, class_path, present_version
+from services.cli.rru.versions import ClassArgument, ReferenceOption, WhyOption, ask, class_path, present_version, told
 
 app = typer.Typer(
     help="Manage the RRU catalogue of a region: what servers are worth to classes of workload.",
@@ -79,6 +79,18 @@ def set_class(
     for hardware_type in without or []:
         rru.pop(hardware_type, None)
     ask(client, region, name, rru, present["version"], reference=reference, reason=reason, output=output)
+
+
+@app.command()
+def retire(
+    name: ClassArgument, region: RegionOption, reason: WhyOption = None, output: OutputOption = Output.TABLE
+) -> None:
+    """Ask to retire a class that no reservation follows. It waits for an approval."""
+    client = Client.connect()
+    present = client.get(class_path(region, name))
+    approval = client.delete(class_path(region, name), generation=present["version"], reason=reason)
+    assert approval is not None
+    told(approval, output)
 
 
 def _told(rru: dict[str, float]) -> str:

@@ -32,7 +32,11 @@ def ask(
     """Ask for the version after `version` of a class, and tell which approval it waits for."""
     given = {"rru": dict(rru), "reference": reference, "reason": reason}
     body = {key: value for key, value in given.items() if value is not None}
-    approval = client.put(class_path(region, name), body, generation=version)
+    told(client.put(class_path(region, name), body, generation=version), output)
+
+
+def told(approval: Json, output: Output) -> None:
+    """Tell which approval a version waits for, and what it changes."""
     if output is Output.JSON:
         print_json(approval)
         return

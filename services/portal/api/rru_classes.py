@@ -20,8 +20,8 @@ from libs.web.generations import ExpectedGeneration, etag
 from libs.web.idempotency import Answer, Write
 from libs.web.model import Name, Number, PageOf, RequestModel, ResponseModel, SomeName
 from libs.web.openapi import headers, problems
-from libs.web.reasons import GivenReason
-from services.portal.propose_rru import ask_for_version
+from libs.web.reasons import GivenReason, ReasonQuery
+from services.portal.propose_rru import ask_for_version, ask_to_retire
 
 router = APIRouter(prefix="/v1/regions", tags=["rru classes"])
 _NOUN, _VERSIONS = "rru-classes", "rru-versions"
@@ -53,7 +53,7 @@ class RruClassOut(ResponseModel):
     workload_class: str
     version: int = Field(description="1 for the first; send it as If-Match")
     reference: str
-    rru: dict[str, float]
+    rru: dict[str, float] = Field(description="Hardware type -> RRU of one server; empty: the class is retired")
     asked_by: list[str]
     approved_by: str
     reason: str | None
@@ -76,7 +76,7 @@ def get_rru_classes(region: RegionName, context: Context, paging: Paging) -> Pag
     responses={200: {"headers": headers("ETag")}, **problems(404)},
 )
 def get_rru_class(region: RegionName, workload_class: ClassName, context: Context, response: Response) -> RruClassOut:
-    """Return the present version of a class."""
+    """Return the latest version of a class. One without types retires it."""
     with context.database.snapshot() as tx:
         found = load_version(tx, load_region(tx, region).region_id, workload_class)
     response.headers.update(etag(found.version))
@@ -130,6 +130,45 @@ def put_rru_class(
             version=expected,
             actor=principal.name,
             reason=body.reason,
+            now=context.clock.now(),
+        )
+        location = {"Location": f"/v1/approvals/{approval.approval_id}"}
+        return Answer(202, ApprovalOut.model_validate(approval), location)
+
+    return write.once(effect)
+
+
+@router.delete(
+    "/{region}/rru-classes/{workload_class}",
+    operation_id="retire_rru_class",
+    status_code=202,
+    response_model=ApprovalOut,
+    dependencies=[Depends(require(Role.OPERATOR))],
+    responses={202: {"headers": headers("Location"), "description": "Waits for an approval"}, **problems(404, 409)},
+)
+def delete_rru_class(
+    region: RegionName,
+    workload_class: ClassName,
+    expected: ExpectedGeneration,
+    write: Write,
+    principal: Asking,
+    context: Context,
+    reason: ReasonQuery = None,
+) -> Response:
+    """Ask to retire a class; If-Match is the present version. It waits for an approval. Its versions stay, and a later
+    version brings it back.
+
+    Refused while reservations follow the class. The problem names them.
+    """
+
+    def effect(tx: Transaction) -> Answer:
+        approval = ask_to_retire(
+            tx,
+            load_region(tx, region, lock=True),
+            workload_class,
+            version=expected,
+            actor=principal.name,
+            reason=reason,
             now=context.clock.now(),
         )
         location = {"Location": f"/v1/approvals/{approval.approval_id}"}

@@ -114,7 +114,7 @@ BAD_CATALOGUE = {
     "a version is missing": (K, "version", [1, 1, 3, 1, 2], 2, "1, 2 and so on"),
     "versions in disorder": (K, "version", [2, 2, 1, 1, 2], 0, "1, 2 and so on"),
     "type twice in a version": (K, "version", [1, 1, 1, 1, 2], 0, "appears twice"),
-    "another reference": (K, "reference", ["hw-0", "hw-0", "hw-0", "hw-1", "hw-1"], 3, "one reference type"),
+    "a reference that it lacks": (K, "reference", ["hw-0", "hw-0", "hw-0", "hw-1", "hw-1"], 3, "of hw-1 is not 1"),
     "a reference that is not 1": (K, "rru", [2.0, 1.5, 1.0, 1.0, None], 0, "of hw-0 is not 1"),
     "nobody asked": (K, "asked_by", ["ann"] * 5, 0, "not a JSON array"),
     "asked by numbers": (K, "asked_by", ["[1]"] * 5, 0, "not a JSON array"),
@@ -130,6 +130,17 @@ def test_a_bad_catalogue_is_named_by_file_row_and_field(name):
         load_region(files() | catalogue_files([(file, field, value)]))
     problem = next(p for p in caught.value.problems if message in p.message)
     assert (problem.file, problem.row) == (file, row)
+
+
+def test_present_classes_have_one_reference_type_and_retired_ones_may_have_another():
+    changes = [
+        (K, "reference", ["hw-0", "hw-0", "hw-0", "hw-1", "hw-1"]),
+        (K, "hardware_type", pa.array(["hw-0", "hw-1", "hw-0", "hw-1", None], pa.string())),
+    ]
+    assert set(load_region(files() | catalogue_files(changes)).catalogue.present().classes) == {"batch"}
+    kept = [(K, "hardware_type", ["hw-0", "hw-1", "hw-0", "hw-1", "hw-1"]), (K, "rru", [1.0, 1.5, 1.0, 1.0, 1.0])]
+    with pytest.raises(InterchangeError, match="row 4: is hw-1, and batch has hw-0: a region has one reference type"):
+        load_region(files() | catalogue_files([changes[0], *kept]))
 
 
 @pytest.mark.parametrize("name", ["old", "unheard"])

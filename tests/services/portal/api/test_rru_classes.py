@@ -192,3 +192,57 @@ def test_an_approval_of_one_class_too_many_is_refused_and_waits(operator, monkey
     assert (refused.status_code, refused.json()["code"]) == (409, "too_many_classes")
     assert operator.get(path).json()["status"] == "pending"
     put(operator, {"hw-a": 1.0}, 1)
+
+
+def retire(client: TestClient, version: int, name: str = "web", reason: str = "no longer used"):
+    path = f"/v1/regions/west/rru-classes/{name}?reason={reason}"
+    return client.delete(path, headers={"If-Match": f'"{version}"'})
+
+
+def test_a_class_is_retired_when_no_reservation_follows_it(operator, client, database: Database) -> None:
+    put(operator, WEB)
+    put(operator, {"hw-a": 1.0}, name="batch")
+    assert ask(client, database, "web", by_class(4)).phase == "granted"
+    begins = (SystemClock().now() + timedelta(days=1)).isoformat()
+    assert ask(client, database, "later", by_class(4, starts_at=begins)).phase == "scheduled"
+    used = retire(operator, 1)
+    assert (used.status_code, used.json()["code"], used.json()["reservations"]) == (
+        409,
+        "class_in_use",
+        ["later", "web"],
+    )
+    assert "later, web in west follow class web" in used.json()["detail"]
+    for one in client.get("/v1/reservations").json()["items"]:
+        if one["spec"]["workload_class"]:
+            path = f"/v1/reservations/{one['reservation_id']}"
+            assert client.delete(path, headers={"If-Match": f'"{one["generation"]}"'}).status_code == 200
+    waiting = client.post("/v1/capacity-requests", json=create("waiting", by_class(1))).json()["capacity_request_id"]
+    assert retire(operator, 2).json()["code"] == "stale_generation"
+    assert retire(client, 1).status_code == 403
+    asked = retire(operator, 1)
+    assert (asked.status_code, asked.json()["kind"], asked.json()["change"]["rru"]) == (202, "rru_class", {})
+    assert "retires it" in asked.json()["causes"][0]["message"]
+    assert client.get(PATH).json()["rru"] == WEB
+    assert approve(operator, asked.json()) == 200
+    found = client.get(PATH).json()
+    assert (found["version"], found["rru"], found["reason"]) == (2, {}, "no longer used")
+    assert [one["workload_class"] for one in client.get("/v1/regions/west/rru-classes").json()["items"]] == ["batch"]
+    wrong = client.post("/v1/capacity-requests", json=create("w", by_class(1)))
+    assert wrong.json()["errors"][0]["known"] == ["batch"]
+    assert assess(database, waiting).phase == "awaiting_approval"  # its values are its own now
+    assert retire(operator, 2).status_code == 404
+    assert retire(operator, 1, "unheard").status_code == 404
+    put(operator, WEB, 2)
+    assert client.get(PATH).json()["version"] == 3
+    with database.snapshot() as tx:
+        trail = [e for e in list_entries(tx, subject_kind="region").items if e.action == "ask_for_rru_class"]
+    assert [(e.actor, e.reason) for e in trail if e.after["rru"] == {}] == [("olga", "no longer used")]
+
+
+def test_a_retirement_is_refused_if_a_reservation_came_meanwhile(operator, client, database: Database) -> None:
+    put(operator, WEB)
+    asked = retire(operator, 1).json()
+    assert ask(client, database, "web", by_class(4)).phase == "granted"
+    assert approve(operator, asked) == 409
+    assert client.get(PATH).json()["version"] == 1
+    assert operator.get(f"/v1/approvals/{asked['approval_id']}").json()["status"] == "pending"
