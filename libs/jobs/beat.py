@@ -12,6 +12,7 @@ from celery.beat import Scheduler
 from kombu.exceptions import OperationalError as BrokerError
 from structlog import get_logger
 
+from libs.jobs.alive import AliveFile
 from libs.jobs.app import send
 from libs.jobs.settings import WorkerSettings
 from libs.jobs.tick import tick
@@ -38,11 +39,13 @@ class TickScheduler(Scheduler):  # type: ignore[misc]  # celery has no types
         self._clock = self._settings.clock()
         self._wakeups: Wakeups | None = None
         self._purge_at = 0.0
+        self._alive = AliveFile(self._settings.alive_file)
 
     def tick(self) -> float:
         """Tick, and wait for the next reason to tick. Return the seconds that beat should sleep: above 0 only after an
         error.
         """
+        self._alive.touch()
         try:
             self._tick()
             if self._wakeups is None:

@@ -11,6 +11,7 @@ from typing import Any
 from celery import signals
 from structlog import get_logger
 
+from libs.jobs.alive import ALIVE_S, AliveFile
 from libs.jobs.app import make_celery
 from libs.jobs.kinds import JobKind
 from libs.jobs.settings import JobSettings
@@ -27,6 +28,12 @@ def run_worker(settings: JobSettings, kinds: Sequence[JobKind]) -> None:
     supervisor must start it again.
     """
     app = make_celery(settings, kinds)
+    alive = AliveFile(settings.alive_file)
+
+    def touch_often(sender: Any, **_: object) -> None:
+        sender.timer.call_repeatedly(ALIVE_S, alive.touch)
+
+    signals.worker_ready.connect(touch_often, weak=False)
     signals.worker_ready.connect(_watch_pool)
     app.worker_main(
         ["--quiet", "worker", "--pool=prefork", f"--concurrency={settings.job_slots}", "--loglevel=INFO", *_QUIET]

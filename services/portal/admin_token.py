@@ -3,33 +3,47 @@
 from __future__ import annotations
 
 import os
+import re
 from datetime import datetime
 from pathlib import Path
+
+from structlog import get_logger
 
 from libs.domain.principal import Role
 from libs.store.platform import audit
 from libs.store.platform.database import Transaction
-from libs.store.platform.tokens import create_token, load_principal
-from libs.web.auth import digest, new_secret
+from libs.store.platform.tokens import create_token, list_tokens, load_principal
+from libs.web.auth import PREFIX, digest, new_secret
 
 NAME = "first-admin"
+_WELL_FORMED = re.compile(re.escape(PREFIX) + "[A-Za-z0-9_-]{43,200}")
+"""The form of new_secret(), or longer."""
+log = get_logger(__name__)
 
 
 def ensure_admin_token(tx: Transaction, path: Path, *, now: datetime) -> bool:
-    """Make sure that `path` holds the secret of a valid admin token, readable by this user alone. Return True if it is
-    new.
+    """Make sure that `path` holds the secret of a valid admin token, readable by this user alone. Return True if the
+    token is new.
 
-    A file with a valid secret stays. Otherwise a token is made. The file is written before the token commits. If set-up
-    dies in between, the file holds a useless secret, and the next set-up replaces it. Raises OSError if the file cannot
-    be written.
+    A file with a valid secret stays as it is. In a database without any token, a well-formed secret in the file becomes
+    that of the first token, so that an operator can bring the file, for example as a Secret of Kubernetes. Otherwise a
+    new secret is written, before the token commits: if set-up dies in between, the next set-up mends it. A file in a
+    folder that this process cannot write belongs to the operator, and stays even if its secret is not valid any more.
+    Raises OSError if the file cannot be written.
     """
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     known = path.read_text().strip() if path.is_file() else ""
     principal = load_principal(tx, digest(known)) if known else None
+    brought = path.is_file() and not os.access(path.parent, os.W_OK)
     if principal is not None and principal.role is Role.ADMIN:
-        path.chmod(0o600)
+        if not brought:
+            path.chmod(0o600)
         return False
-    secret = new_secret()
+    taken = _WELL_FORMED.fullmatch(known) is not None and not list_tokens(tx, after=None, limit=1).items
+    if brought and not taken:
+        log.warning("admin_token.not_valid", path=str(path), hint="an admin makes tokens: POST /v1/tokens")
+        return False
+    secret = known if taken else new_secret()
     token = None
     number = 1
     while token is None:  # the file of an earlier token was lost, and names are never used twice
@@ -40,7 +54,8 @@ def ensure_admin_token(tx: Transaction, path: Path, *, now: datetime) -> bool:
     audit.append(
         tx, actor="setup", action="create", subject_kind="token", subject_id=token.token_id, now=now, after=after
     )
-    _write_private(path, secret + "\n")
+    if not brought:
+        _write_private(path, secret + "\n")
     return True
 
 

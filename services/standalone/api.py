@@ -1,17 +1,29 @@
-"""Serve all routes in one app: `uvicorn --factory services.standalone.api:make_app`."""
+"""Serve all routes in one app: `python -m services.standalone.api serve`, or `make_app` for uvicorn's `--factory`."""
 
 from __future__ import annotations
 
 from fastapi import FastAPI
 
-from libs.web.serving import make_api
+from libs.reconcile.command import run_command
+from libs.web.serving import make_api, serve_api
 from services.broker.api import API as BROKER
 from services.mover.api import API as MOVER
 from services.planner.api import API as PLANNER
 from services.portal.api import API as PORTAL
 from services.solver.api import API as SOLVER
 
+_ALL = (PORTAL, BROKER, SOLVER, MOVER, PLANNER)
+
 
 def make_app() -> FastAPI:
     """Return an app with portal, broker, solver, mover and planner, as the environment configures them."""
-    return make_api("api", PORTAL, BROKER, SOLVER, MOVER, PLANNER)
+    return make_api("api", *_ALL)
+
+
+def serve() -> None:
+    """Answer all routes until told to stop."""
+    serve_api("api", *_ALL)
+
+
+if __name__ == "__main__":
+    run_command("services.standalone.api", serve)

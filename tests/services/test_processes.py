@@ -65,9 +65,8 @@ def services(tmp_path, empty_database_url):
             start(service, "serve", PLIMSOLL_LISTEN_PORT=str(port), ready=HttpReady("127.0.0.1", port))
             for service, port in ports.items()
         ]
-        for service in SERVICES:
-            start(service, "work")
-        start("scheduler", "work")
+        for service in (*SERVICES, "scheduler"):
+            start(service, "work", PLIMSOLL_ALIVE_FILE=str(tmp_path / f"{service}-alive"))
         for api in apis:
             api.wait_ready()
         headers = {"Authorization": f"Bearer {token_file.read_text().strip()}"}
@@ -77,7 +76,7 @@ def services(tmp_path, empty_database_url):
         }
 
 
-def test_separate_processes_walk_the_thin_path(services):
+def test_separate_processes_walk_the_thin_path(services, tmp_path):
     image = made_up_fleet(REGION, servers=120, seed=3)
     files = {name.partition(".")[0]: (name, content) for name, content in dump_region(image).items()}
     imported = services["broker"].post(f"/v1/regions/{REGION}/import", files=files)
@@ -113,3 +112,8 @@ def test_separate_processes_walk_the_thin_path(services):
     assert "done" in {move["status"] for move in moves}
     assert services["planner"].get("/v1/telemetry").status_code == 200
     assert services["portal"].get("/v1/moves").status_code == 404, "a service answers its own routes alone"
+    for service in (*SERVICES, "scheduler"):
+        alive = tmp_path / f"{service}-alive"
+        wait_until(alive.exists, f"the loop of {service} has touched its file")
+        before = alive.stat().st_mtime_ns
+        wait_until(lambda alive=alive, before=before: alive.stat().st_mtime_ns > before, f"{service} touches it again")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -11,6 +12,12 @@ from alembic.config import Config
 _LOCK = 0x506C696D736F6C6C
 """Advisory lock of migrations: "Plimsoll" in ASCII."""
 _SCRIPTS = Path(__file__).parents[3] / "migrations"
+
+
+@functools.cache
+def newest_revision() -> str:
+    """Return the number of the newest migration, which is the schema that this code needs. Numbers have four digits."""
+    return max(file.name[:4] for file in (_SCRIPTS / "versions").glob("[0-9]*.py"))
 
 
 def migrate(database_url: str, *, to: str = "head") -> None:

@@ -1,4 +1,5 @@
 import pytest
+import sqlalchemy as sa
 from fastapi.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
@@ -6,6 +7,8 @@ from libs.domain.principal import Role
 from libs.observability.logs import HIDDEN
 from libs.reconcile.clock import SystemClock
 from libs.store.platform.database import Database
+from libs.store.platform.health import check_database
+from libs.store.platform.migrate import newest_revision
 from libs.store.platform.tokens import list_tokens, revoke_token
 from tests.libs.web.conftest import bearer
 
@@ -74,6 +77,20 @@ def test_a_database_without_the_schema_is_not_ready(empty_database_url: str) -> 
             assert why in answer.json()["detail"]
             assert client.get("/healthz").status_code == 200
         database.close()
+
+
+def test_an_older_schema_is_not_ready_and_a_newer_one_is(database: Database) -> None:
+    def set_version(number: str) -> None:
+        with database.write() as tx:
+            tx.execute(sa.text("UPDATE alembic_version SET version_num = :number"), {"number": number})
+
+    assert check_database(database) is None
+    set_version("0001")
+    assert check_database(database) == (
+        f"the database is not migrated: it has the schema 0001, and this version needs {newest_revision()}"
+    )
+    set_version("9999")
+    assert check_database(database) is None, "processes of the previous version run on during an upgrade"
 
 
 def test_a_database_that_is_gone_is_503_and_not_500() -> None:

@@ -8,6 +8,7 @@ import pytest
 import sqlalchemy as sa
 from fastapi.testclient import TestClient
 
+from libs.domain.principal import Role
 from libs.reconcile.clock import SystemClock
 from libs.store.platform.audit import list_entries
 from libs.store.platform.database import Database
@@ -75,6 +76,33 @@ def test_a_token_whose_file_was_never_written_is_not_kept(database: Database, tm
     with database.write() as tx:
         assert list_tokens(tx, after=None, limit=10).items == ()
         assert not revoke_token(tx, 1, now=SystemClock().now())
+
+
+def test_an_operator_may_bring_the_first_token(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "admin-token"
+    monkeypatch.setattr("os.access", lambda folder, mode: False)  # a Secret is mounted read-only; root may write all
+
+    def ensure(secret: str) -> bool:
+        path.write_text(secret + "\n")
+        with database.write() as tx:
+            made = ensure_admin_token(tx, path, now=SystemClock().now())
+        assert path.read_text() == secret + "\n"
+        return made
+
+    def role(secret: str) -> Role | None:
+        with database.write() as tx:
+            principal = load_principal(tx, digest(secret))
+        return None if principal is None else principal.role
+
+    brought, other = "plim_" + "a" * 43, "plim_" + "b" * 43
+    assert ensure("plim_short") is False
+    assert ensure(brought) is True
+    assert ensure(brought) is False
+    assert role(brought) is Role.ADMIN
+    assert ensure(other) is False
+    assert role(other) is None, "the database has a token, so whoever has one makes the next"
 
 
 def holder(app, secret: str) -> TestClient:
