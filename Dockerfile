@@ -38,6 +38,10 @@ LABEL org.opencontainers.image.title="Plimsoll" \
       org.opencontainers.image.licenses="Apache-2.0"
 COPY --from=build /opt/plimsoll /opt/plimsoll
 COPY docker/entrypoint /opt/plimsoll/bin/entrypoint
+# A new volume takes the owner of the folder that it covers.
+RUN install -d -o 10001 -g 10001 /var/lib/plimsoll \
+    && install -d -o 10001 -g 10001 /var/lib/plimsoll/secrets /var/lib/plimsoll/admin /var/lib/plimsoll/monitoring \
+       /var/lib/plimsoll/bundles
 ENV PATH=/opt/plimsoll/bin:$PATH \
     NUMBA_CPU_NAME=${CPU} \
     NUMBA_CPU_FEATURES="" \

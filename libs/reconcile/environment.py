@@ -2,18 +2,48 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import TypeVar
 
 from pydantic import ValidationError
-from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SecretsSettingsSource,
+    SettingsConfigDict,
+    SettingsError,
+)
 
 S = TypeVar("S", bound=BaseSettings)
+SECRETS_DIR = "PLIMSOLL_SECRETS_DIR"
 
 
 class Settings(BaseSettings):
-    """The base of all settings. An error never shows a value: it may be a password, and errors are logged."""
+    """The base of all settings. An error never shows a value: it may be a password, and errors are logged.
+
+    A variable that is not set may be a file of its name in the folder PLIMSOLL_SECRETS_DIR. Container engines and
+    Kubernetes mount secrets so.
+    """
 
     model_config = SettingsConfigDict(hide_input_in_errors=True)
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Return the sources in their order: the first that has a value wins."""
+        folder = os.environ.get(SECRETS_DIR)
+        if not folder:
+            return init_settings, env_settings
+        if not Path(folder).is_dir():
+            raise SystemExit(f"plimsoll: the environment is wrong: {SECRETS_DIR} is not a folder: {folder}")
+        return init_settings, env_settings, SecretsSettingsSource(settings_cls, secrets_dir=folder)
 
 
 def read_environment(kind: type[S]) -> S:

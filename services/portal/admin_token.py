@@ -25,10 +25,10 @@ def ensure_admin_token(tx: Transaction, path: Path, *, now: datetime) -> bool:
     """Make sure that `path` holds the secret of a valid admin token, readable by this user alone. Return True if the
     token is new.
 
-    A file with a valid secret stays as it is. In a database without any token, a well-formed secret in the file becomes
-    that of the first token, so that an operator can bring the file, for example as a Secret of Kubernetes. Otherwise a
-    new secret is written, before the token commits: if set-up dies in between, the next set-up mends it. A file in a
-    folder that this process cannot write belongs to the operator, and stays even if its secret is not valid any more.
+    A file with a valid secret stays as it is. An operator may bring the file, for example as a Secret of Kubernetes: in
+    a database without any token, its well-formed secret becomes that of the first token. Otherwise a new secret is
+    written, before the token commits. If set-up dies in between, the next set-up mends it. A file in a folder that this
+    process cannot write belongs to the operator. It stays even if its secret is not valid any more.
     Raises OSError if the file cannot be written.
     """
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

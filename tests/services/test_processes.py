@@ -3,6 +3,7 @@ servers.
 """
 
 import os
+import shlex
 import socket
 import sys
 from contextlib import ExitStack
@@ -19,6 +20,10 @@ from services.standalone.processes import Command, Process
 from tests.crash.harness import wait_until
 
 ROOT = Path(__file__).parents[2]
+CONTAINER = shlex.split(os.environ.get("PLIMSOLL_TEST_CONTAINER", ""))
+"""A command that runs an image of Plimsoll, such as `podman run ... plimsoll`; ./scripts/image sets it. Its containers
+share the network and the folder of the test.
+"""
 REGION = "west"
 SERVICES = ("portal", "broker", "solver", "mover", "planner")
 
@@ -49,9 +54,16 @@ def services(tmp_path, empty_database_url):
             "PLIMSOLL_MOVES_MSB_SHARE_MAX": "1",
         }
         (tmp_path / "bundles").mkdir()
+        if CONTAINER:  # its user is another one
+            for folder in (tmp_path, tmp_path / "bundles"):
+                folder.chmod(0o777)
 
         def start(service, command, **more):
             argv = [sys.executable, "-m", f"services.{service}.main", command]
+            if CONTAINER:
+                variables = {**env, **{k: v for k, v in more.items() if k != "ready"}}
+                given = [f"--env={k}={v}" for k, v in variables.items() if k.startswith(("PLIMSOLL_", "DATABASE_"))]
+                argv = [*CONTAINER[:-1], *given, f"--volume={tmp_path}:{tmp_path}", CONTAINER[-1], "python", *argv[1:]]
             ready = {"ready": more.pop("ready")} if "ready" in more else {}
             process = Process(Command(name=f"{service}-{command}", argv=argv, env=env | more, **ready), tmp_path)
             stack.callback(process.stop)

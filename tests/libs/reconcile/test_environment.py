@@ -62,6 +62,24 @@ def test_what_is_wrong_beside_a_secret_does_not_show_it(monkeypatch):
         read_environment(WorkerSettings)
 
 
+def test_a_variable_may_be_a_file(monkeypatch, tmp_path):
+    monkeypatch.setenv("PLIMSOLL_SECRETS_DIR", str(tmp_path))
+    monkeypatch.delenv("DATABASE_URL", raising=False)
+    monkeypatch.setenv("PLIMSOLL_DATABASE_POOL_SIZE", "3")
+    (tmp_path / "DATABASE_URL").write_text("postgresql://u:s3cret@h/n\n")
+    (tmp_path / "PLIMSOLL_DATABASE_POOL_SIZE").write_text("7")
+    settings = read_environment(StoreSettings)
+    assert settings.database_url.get_secret_value() == "postgresql://u:s3cret@h/n"
+    assert settings.database_pool_size == 3, "the environment comes first"
+    (tmp_path / "DATABASE_URL").write_text("mysql://u:s3cret@h/n")
+    with pytest.raises(SystemExit, match="DATABASE_URL is wrong") as left:
+        read_environment(StoreSettings)
+    assert "s3cret" not in str(left.value)
+    monkeypatch.setenv("PLIMSOLL_SECRETS_DIR", str(tmp_path / "none"))
+    with pytest.raises(SystemExit, match="PLIMSOLL_SECRETS_DIR is not a folder"):
+        read_environment(StoreSettings)
+
+
 def test_all_settings_hide_their_values():
     for package in (libs, services):
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
@@ -92,6 +110,7 @@ def test_all_settings_hide_their_values():
         "from services.solver.main import serve as start",
         "from services.solver.main import work as start",
         "from services.standalone.api import make_app as start",
+        "from services.standalone.api import serve as start",
         "from services.standalone.worker import main as start",
     ],
 )
