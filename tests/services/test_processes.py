@@ -20,6 +20,7 @@ from services.standalone.processes import Command, Process
 from tests.crash.harness import wait_until
 
 ROOT = Path(__file__).parents[2]
+ENVIRONMENT = ("PATH", "HOME", "LANG", "TMPDIR", "CONTAINERS_CONF")
 CONTAINER = shlex.split(os.environ.get("PLIMSOLL_TEST_CONTAINER", ""))
 """A command that runs an image of Plimsoll, such as `podman run ... plimsoll`; ./scripts/image sets it. Its containers
 share the network and the folder of the test.
@@ -39,7 +40,7 @@ def services(tmp_path, empty_database_url):
     with ExitStack() as stack:
         valkey = stack.enter_context(ValkeyServer(port=free_port()))
         token_file = tmp_path / "token"
-        env = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ} | {
+        env = {name: os.environ[name] for name in ENVIRONMENT if name in os.environ} | {
             "PYTHONPATH": str(ROOT),
             "DATABASE_URL": empty_database_url,
             "PLIMSOLL_DATABASE_POOL_SIZE": "3",
