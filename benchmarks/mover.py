@@ -27,7 +27,7 @@ from libs.store.plans.plans import commit_plan
 from libs.store.platform.database import Database
 from libs.store.platform.migrate import migrate
 from libs.store.regions.region_import import import_region
-from services.mover.moves_plan import MovePolicy
+from services.mover.move_policy import MovePolicy
 from services.mover.reconcilers.advance_moves import AdvanceMoves
 from services.standalone.postgres import running_postgres
 

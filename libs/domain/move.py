@@ -10,6 +10,7 @@ from enum import StrEnum
 import numpy as np
 
 from libs.domain.arrays import Bools, Floats, Ints
+from libs.domain.departure_wait import KnownWaits, ServerWait
 from libs.domain.holding import Holding
 from libs.domain.mover import Mover
 from libs.domain.spare import IdleServers, Spare
@@ -59,6 +60,7 @@ class Move:
     calls_failed   consecutive calls for this step without an answer
     note           last message of the actuator
     is_spare       True: the server is lent to the reservation for the time of an exchange; it is not its target
+    waits          why the server may not leave its reservation yet; None: the move does not wait
     """
 
     move_id: int
@@ -83,6 +85,7 @@ class Move:
     note: str | None
     dead_letter: DeadLetter | None
     is_spare: bool
+    waits: ServerWait | None
 
     @property
     def step(self) -> MoveStep:
@@ -256,6 +259,7 @@ class MovesSnapshot:
     waiting_since  since this time, some server could not leave on every tick; None: no server waits
     spares         servers that are lent to reservations
     idle           servers that may be lent; None: not looked for, because no server waited on the last tick
+    waits          the stored waits of servers that may not leave yet
     """
 
     region: str
@@ -269,6 +273,7 @@ class MovesSnapshot:
     waiting_since: datetime | None = None
     spares: tuple[Spare, ...] = ()
     idle: IdleServers | None = None
+    waits: KnownWaits = field(default_factory=KnownWaits)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

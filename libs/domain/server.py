@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from libs.domain.departure_wait import ServerWait
 from libs.domain.unavailability import Unavailability
 
 
@@ -16,6 +17,7 @@ class Server:
     in_doubt_reservation   reservation that the server may be in, because its last step has no known outcome
     spare_for_reservation  reservation that has the server for the time of an exchange; its target does not say so
     unclean                True: the server may hold data of its last reservation
+    waits                  why it may not leave its reservation yet; None: it does not wait
     """
 
     server_id: int
@@ -35,3 +37,4 @@ class Server:
     unavailability: Unavailability
     generation: int
     decommissioned_at: datetime | None
+    waits: ServerWait | None

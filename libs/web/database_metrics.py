@@ -12,6 +12,7 @@ from libs.domain.region_condition import ConditionStatus, RegionConditionType
 from libs.domain.region_summary import RegionChurn
 from libs.observability.tallies import TALLIES, Key, Tally
 from libs.store.capacity.readiness import load_region_readiness
+from libs.store.fleet.departure_waits import load_oldest_waits
 from libs.store.moves.moves import count_dead_letters
 from libs.store.platform.database import Database
 from libs.store.platform.load_figures import (
@@ -73,6 +74,8 @@ class DatabaseCollector(Collector):
                 gauges["plimsoll_reservations_watched_timestamp_seconds"].add_metric([region], watched_s)
             for region, since_s in load_maintenance_queues(tx).items():
                 gauges["plimsoll_maintenance_queued_timestamp_seconds"].add_metric([region], since_s)
+            for region, since_s in load_oldest_waits(tx).items():
+                gauges["plimsoll_departure_waiting_timestamp_seconds"].add_metric([region], since_s)
             for region, running in count_running_moves(tx).items():
                 gauges["plimsoll_moves_running"].add_metric([region], running)
             for solve in load_last_solves(tx):
@@ -126,6 +129,11 @@ def _gauges() -> dict[str, GaugeMetricFamily]:
         ),
         "plimsoll_maintenance_queued_timestamp_seconds": (
             "Time since which the first maintenance in the queue waits, on the Clock; absent if none waits",
+            ["region"],
+        ),
+        "plimsoll_departure_waiting_timestamp_seconds": (
+            "Time since which the first server waits to leave a reservation that cannot spare it, on the Clock; absent "
+            "if none waits",
             ["region"],
         ),
         "plimsoll_last_solve_timestamp_seconds": ("Time of the last successful solve, on the Clock", ["region"]),

@@ -130,7 +130,18 @@ COLUMNS: dict[Noun, dict[str, str]] = {
         "STEP": "step",
         "ATTEMPT": "attempt",
         "NOTE": "note",
+        "WAITS FOR": "waits.waits_for",
         "CREATED": "created_at",
+    },
+    Noun.WAITS: {
+        "REGION": "region",
+        "RESERVATION": "reservation",
+        "SERVERS": "servers",
+        "SINCE": "since",
+        "LEVEL": "level",
+        "LACKS": "lacks_rru",
+        "FOR": "waits_for",
+        "WHY": "message",
     },
     Noun.MOVERS: {
         "REGION": "region",

@@ -22,6 +22,7 @@ class Noun(StrEnum):
     PLANS = "plans"
     MOVES = "moves"
     MOVERS = "movers"
+    WAITS = "waits"
     IMPORTS = "imports"
     AUDIT_ENTRIES = "audit-entries"
     TOKENS = "tokens"

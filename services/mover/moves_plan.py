@@ -6,15 +6,13 @@ of actuators, the back-off, and the rules of waves (libs/ras/waves), which the s
 
 from __future__ import annotations
 
-import math
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import numpy as np
 
 from libs.actuators.actuator import ASK_AGAIN_S_MAX, StepOutcome, StepState
+from libs.domain.departure_wait import WaitsPlan
 from libs.domain.move import (
     MoveChange,
     MovePostponed,
@@ -27,45 +25,14 @@ from libs.domain.move import (
     StepResult,
     WaitingServers,
 )
-from libs.domain.mover import MoverBounds
 from libs.domain.spare import Loan
 from libs.ras.waves.departures import Departures
 from libs.ras.waves.guard import Guard
-from libs.ras.waves.steps import needed_steps, preferred_order
-from libs.reconcile.call_retries import BREAKER, CALLS, Backoff, Breaker
-from services.mover.spares_plan import lend, take_back, waiting_by_reservation
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MovePolicy:
-    """Bounds on running moves in a region, and the patience of the mover.
-
-    moves_max        moves at a time
-    msb_share_max    share of an MSB's servers that may leave reservations at a time, and at least one server:
-                     moves must not look like the loss of an MSB
-    attempts_max     attempts at one step; after the last attempt the move has failed for good
-    backoff          pause between attempts at a step
-    step_s_max       seconds; the outcome of a longer attempt is unknown, so every move ends
-    call_backoff     pause before the next call about a step, after a call without an answer
-    breaker          when to stop calling a silent actuator
-    msb_moves_max, msb_starts_per_minute   per MSB; None: no bound
-    wait_s_max       seconds after which a server may leave a reservation that then falls below its promise; None: never
-    """
-
-    moves_max: int
-    msb_share_max: float
-    attempts_max: int
-    backoff: Backoff
-    step_s_max: float
-    call_backoff: Backoff = CALLS
-    breaker: Breaker = BREAKER
-    msb_moves_max: int | None = None
-    msb_starts_per_minute: int | None = None
-    wait_s_max: float | None = None
-
-    def bounded_by(self, bounds: MoverBounds) -> MovePolicy:
-        """Return the policy with the bounds that the region's operators have set."""
-        return replace(self, **{name: value for name, value in asdict(bounds).items() if value is not None})
+from libs.ras.waves.steps import needed_steps
+from services.mover.move_policy import MovePolicy
+from services.mover.spares_plan import take_back
+from services.mover.starts_plan import choose_starts
+from services.mover.waits_plan import plan_waits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,15 +43,15 @@ class MovesPlan:
     rebind    servers that change their binding without a step
     cancel    moves that no reservation wants any more and that have no running step
     ask       moves whose step to ask the actuator for
-    waits     reservation -> number of its servers that may not leave yet, because the reservation would fall below its
-              promise
+    waits     servers that may not leave yet, because their reservation would fall below its promise; None: the mover is
+              paused, so nothing is known of them
     loans     servers to lend to reservations, and to take back
     """
 
     start: tuple[MoveStart, ...]
     cancel: tuple[MoveChange, ...]
     ask: tuple[RunningMove, ...]
-    waits: Mapping[str, int] = field(default_factory=dict)
+    waits: WaitsPlan | None = None
     rebind: tuple[Rebinding, ...] = ()
     loans: tuple[Loan, ...] = ()
 
@@ -104,14 +71,16 @@ def plan_moves(snapshot: MovesSnapshot, policy: MovePolicy, now: datetime) -> Mo
     )
     going = [move for move in snapshot.running if move.asked or _unwanted(move) is None]
     due = [move for move in going if move.asked and _is_due(move, policy, now)]
-    starts: list[MoveStart] = []
+    starts: tuple[MoveStart, ...] = ()
     rebind: list[Rebinding] = []
+    waits = None
     since, longest_s = snapshot.waiting_since, policy.wait_s_max
     is_overdue = since is not None and longest_s is not None and now - since > timedelta(seconds=longest_s)
     guard = Guard(snapshot.holdings)
     departures = Departures(guard, going, overdue=is_overdue)
     departures.arrive(spare.reservation_id for spare in snapshot.spares if spare.usable and not spare.has_joined)
-    loans = take_back(snapshot, sees_all=len(snapshot.running) < policy.moves_max)
+    sees_all = len(snapshot.running) < policy.moves_max
+    loans = take_back(snapshot, sees_all=sees_all)
     if mover.paused_at is None:
         fresh = [move for move in going if not move.asked and _is_due(move, policy, now)]
         due += [move for move in fresh if not _takes(move) or departures.allow_running(move)]
@@ -120,18 +89,21 @@ def plan_moves(snapshot: MovesSnapshot, policy: MovePolicy, now: datetime) -> Mo
             Rebinding(server_id=int(waiting.id[row]), server_generation=int(waiting.generation[row]))
             for row in np.flatnonzero(~waiting.need_steps).tolist()
         ]
-        starts, lent = _starts(snapshot, policy, departures, guard)
-        loans += lent
+        chosen = choose_starts(snapshot, policy, departures, guard)
+        starts = tuple(_start(waiting, row) for row in chosen.rows)
+        loans += chosen.loans
         due += departures.relieved_running
+        held_back = [move for move in departures.held_back if move not in departures.relieved_running]
+        waits = plan_waits(snapshot, guard, chosen, held_back, going, sees_all=sees_all, now=now)
     due.sort(key=lambda move: (not move.from_buffer, move.due_at, move.move_id))
     if mover.probe_at is not None:
         probes = int(mover.probe_at <= now)
         due, starts = sorted(due, key=lambda move: (move.due_at, move.move_id))[:probes], starts[:probes]
     return MovesPlan(
-        start=tuple(starts),
+        start=starts,
         cancel=cancel,
         ask=tuple(due),
-        waits=departures.waits(),
+        waits=waits,
         rebind=tuple(rebind),
         loans=tuple(loans),
     )
@@ -199,86 +171,6 @@ def steps_of(*, runs: bool, joins: bool, other_profile: bool, unclean: bool, in_
     """Return the steps of a move. See needed_steps."""
     needed = needed_steps(runs=runs, joins=joins, other_profile=other_profile, unclean=unclean, in_doubt=in_doubt)
     return tuple(step for step, is_needed in needed if is_needed)
-
-
-def _starts(
-    snapshot: MovesSnapshot, policy: MovePolicy, departures: Departures, guard: Guard
-) -> tuple[list[MoveStart], list[Loan]]:
-    """Return the moves to start, and the servers to lend to reservations that wait: all replacements first, then unused
-    servers, then used ones.
-
-    Bounds per region and MSB apply to all but replacements, because the size of the shared buffers bounds those. A
-    server waits if its reservation cannot spare it.
-    """
-    free = policy.moves_max - len(snapshot.running)
-    waiting = snapshot.waiting
-    leaving = Counter(move.msb_id for move in snapshot.running if move.takes_capacity)
-    running = Counter(move.msb_id for move in snapshot.running)
-    to_leave, to_start = {}, {}
-    for msb_id, servers in snapshot.msb_servers.items():
-        to_leave[msb_id] = max(1, int(servers * policy.msb_share_max)) - leaving[msb_id]
-        at_a_time = math.inf if policy.msb_moves_max is None else policy.msb_moves_max - running[msb_id]
-        rate = policy.msb_starts_per_minute
-        to_start[msb_id] = min(at_a_time, math.inf if rate is None else rate - snapshot.msb_started.get(msb_id, 0))
-    chosen: list[int] = []
-    blocked: list[int] = []
-    urgent, runs = waiting.urgent, waiting.runs
-    brings_nothing = (waiting.target_id == 0) | waiting.stays
-    order = preferred_order(urgent=urgent, in_use=waiting.in_use, to_none=brings_nothing, key=waiting.id)
-    spares = _spares_to_change(snapshot)
-    for row in order[waiting.need_steps[order]].tolist():
-        msb_id = int(waiting.msb_id[row])
-        if not urgent[row]:
-            if free <= 0:
-                break
-            if waiting.from_buffer[row] and waiting.stays[row]:
-                if spares[int(waiting.target_id[row])] <= 0:
-                    continue
-                spares[int(waiting.target_id[row])] -= 1
-            takes = runs[row] and not waiting.in_doubt[row]
-            if to_start[msb_id] <= 0 or (takes and to_leave[msb_id] <= 0):
-                continue
-            if takes and not departures.allow(int(waiting.current_id[row]), msb_id, float(waiting.leaves_rru[row])):
-                blocked.append(row)
-                continue
-            to_leave[msb_id] -= takes
-        to_start[msb_id] -= 1
-        free -= 1
-        chosen.append(row)
-    departures.arrive(waiting.target_id[chosen].tolist())
-    departures.arrive(_coming(waiting, departures.held_back))
-    lent = lend(snapshot, waiting_by_reservation(snapshot, blocked, departures.held_back), guard, departures)
-    if snapshot.idle is None:  # spares come first, and they were not looked for
-        return [_start(waiting, row) for row in chosen], lent
-    departures.relieve_running()
-    for row in blocked:
-        msb_id = int(waiting.msb_id[row])
-        if to_start[msb_id] <= 0 or to_leave[msb_id] <= 0 or free <= 0:
-            continue
-        if departures.relieve(int(waiting.current_id[row]), msb_id, float(waiting.leaves_rru[row])):
-            to_leave[msb_id] -= 1
-            to_start[msb_id] -= 1
-            free -= 1
-            chosen.append(row)
-    return [_start(waiting, row) for row in chosen], lent
-
-
-def _coming(waiting: WaitingServers, held_back: Sequence[RunningMove]) -> set[int]:
-    """Return the reservations for which free servers wait, because of the bounds alone. Moves that are held back may be
-    what the bounds count, so their reservations do not wait for those servers.
-    """
-    is_free = (waiting.current_id == 0) & ~waiting.in_doubt
-    return set(waiting.target_id[is_free].tolist()) - {move.from_reservation_id for move in held_back}
-
-
-def _spares_to_change(snapshot: MovesSnapshot) -> Counter[int]:
-    """Return shared buffer -> number of its servers whose host profile may begin to change now: a quarter of those that
-    wait for it, and at least one, so that the others can replace lost servers.
-    """
-    waiting = snapshot.waiting
-    wait = Counter(waiting.target_id[waiting.from_buffer & waiting.stays].tolist())
-    under_way = Counter(move.to_reservation_id for move in snapshot.running if move.stays)
-    return Counter({buffer: max(1, number // 4) - under_way[buffer] for buffer, number in wait.items()})
 
 
 def _start(waiting: WaitingServers, row: int) -> MoveStart:

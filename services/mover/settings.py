@@ -10,7 +10,7 @@ from libs.actuators.registry import actuator_names
 from libs.domain.mover import MOVES_MAX, MSB_SHARE_MAX
 from libs.reconcile.call_retries import CallSettings
 from libs.reconcile.environment import Settings
-from services.mover.moves_plan import MovePolicy
+from services.mover.move_policy import MovePolicy
 
 
 def _is_actuator(name: str) -> str:

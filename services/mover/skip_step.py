@@ -10,7 +10,8 @@ from libs.store.moves.move_history import load_move
 from libs.store.moves.moves import change_moves
 from libs.store.moves.moves_snapshot import load_running_move
 from libs.store.platform.database import Transaction
-from services.mover.moves_plan import MovePolicy, judge_outcome
+from services.mover.move_policy import MovePolicy
+from services.mover.moves_plan import judge_outcome
 
 
 def skip_step(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from libs.domain.departure_wait import DepartureWait
 from libs.domain.fleet import FREE, FleetSnapshot
 from libs.domain.readiness import ReadinessHistory
 from libs.domain.reservation import Reservation
@@ -11,6 +12,7 @@ from libs.ras.explain.explanation import Explanation, explain, last_solve_of
 from libs.ras.explain.move import MoveEffect, alternatives, move_effect
 from libs.store.capacity.readiness_history import load_readiness_histories
 from libs.store.capacity.reservations import live_names, load_reservation
+from libs.store.fleet.departure_waits import load_waits
 from libs.store.fleet.snapshot import load_fleet_snapshot
 from libs.store.fleet.usable_servers import load_usable_servers
 from libs.store.plans.targets_history import load_last_solve_changes
@@ -27,8 +29,8 @@ FREE_NAME = "free"
 
 def explain_reservation(
     database: Database, reservation_id: int, *, token_id: int
-) -> tuple[Explanation, Reservation, ReadinessHistory]:
-    """Explain a reservation. Return the explanation, and the reservation with its history.
+) -> tuple[Explanation, Reservation, ReadinessHistory, DepartureWait | None]:
+    """Explain a reservation. Return the explanation, and the reservation with its history and the wait of its servers.
 
     Raises NotFound, and Problem (409) if it was deleted or has not begun.
     """
@@ -39,10 +41,11 @@ def explain_reservation(
             last = load_last_solve_changes(tx, reservation.region)
             usable = np.isin(snapshot.servers.id, load_usable_servers(tx, reservation.region))
             history = load_readiness_histories(tx, [reservation_id])[reservation_id]
+            wait = load_waits(tx, [reservation_id]).get(reservation_id)
         row = _row(snapshot, reservation)
         solved = None if last is None else last_solve_of(snapshot, row, last[0], last[1])
         found = explain(snapshot, row, last_solve=solved, usable=usable, time_s_max=EXPLAIN_S_MAX)
-        return found, reservation, history
+        return found, reservation, history, wait
 
 
 def explain_server(

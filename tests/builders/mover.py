@@ -25,7 +25,7 @@ from libs.web.app import create_app
 from libs.web.auth import digest, new_secret
 from services.broker.api import ROUTERS as BROKER
 from services.mover.api import ROUTERS
-from services.mover.moves_plan import MovePolicy
+from services.mover.move_policy import MovePolicy
 from services.mover.reconcilers.advance_moves import AdvanceMoves, Report
 from tests.builders.clock import ManualClock
 from tests.builders.stored import NOW, plan_of, read

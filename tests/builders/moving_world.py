@@ -24,7 +24,8 @@ from libs.domain.move import (
 from libs.domain.mover import Mover
 from libs.domain.spare import IdleServers, Loan, Spare
 from libs.reconcile.call_retries import Backoff
-from services.mover.moves_plan import MovePolicy, judge_outcome, plan_moves
+from services.mover.move_policy import MovePolicy
+from services.mover.moves_plan import judge_outcome, plan_moves
 
 MOVER = Mover(region="r")
 T0 = datetime(2026, 1, 1, tzinfo=UTC)

@@ -6,7 +6,6 @@ its capacity while all MSBs are up.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from libs.domain.move import MoveStep, RunningMove
@@ -24,8 +23,7 @@ class Departures:
     """
 
     def __init__(self, guard: Guard, running: Sequence[RunningMove] = (), *, overdue: bool = False) -> None:
-        self._guard, self._overdue = guard, overdue
-        self._waits: Counter[int] = Counter()
+        self._guard, self.overdue = guard, overdue
         self._refused: set[tuple[int, int, float]] = set()
         self._relieved_rru: dict[int, float] = {}
         self.held_back: list[RunningMove] = []
@@ -36,13 +34,10 @@ class Departures:
         self.relieved_running: list[RunningMove] = []
 
     def allow(self, reservation_id: int, msb_id: int, rru: float) -> bool:
-        """Return whether a server may leave now. If it may, count it as gone. If its reservation cannot spare the
-        server, note that the server waits.
-        """
+        """Return whether a server may leave now. If it may, count it as gone."""
         like = (reservation_id, msb_id, rru)  # departures only lower levels, so a refusal holds for all servers like it
         if like in self._refused or not self._guard.may_leave(reservation_id, msb_id, rru):
             self._refused.add(like)
-            self._waits[reservation_id] += 1
             return False
         self._let_go(reservation_id, msb_id, rru)
         return True
@@ -84,9 +79,8 @@ class Departures:
         if before_rru is not None and before_rru + rru > FEW_SHARE * self._guard.capacity_rru(reservation_id):
             return False
         is_allowed = self._guard.may_leave(reservation_id, msb_id, rru, hold=True)
-        if not is_allowed and (before_rru is not None or not self._overdue):
+        if not is_allowed and (before_rru is not None or not self.overdue):
             return False
-        self._waits[reservation_id] -= 1
         self._relieved_rru[reservation_id] = (before_rru or 0.0) + rru
         self._let_go(reservation_id, msb_id, rru)
         return True
@@ -97,10 +91,6 @@ class Departures:
             assert move.from_reservation_id is not None
             if self.relieve(move.from_reservation_id, move.msb_id, move.leaves_rru):
                 self.relieved_running.append(move)
-
-    def waits(self) -> dict[str, int]:
-        """Return the number of servers that wait, by the name of their reservation."""
-        return {self._guard.name(r): number for r, number in sorted(self._waits.items()) if number > 0}
 
     def _let_go(self, reservation_id: int, msb_id: int, rru: float) -> None:
         self._guard.let_go(reservation_id, msb_id, rru)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import numpy as np
+
+from libs.domain.arrays import Floats, Ints
 from libs.domain.holding import Holding
 from libs.domain.reservation import ROUNDING
 
@@ -38,6 +41,29 @@ class Guard:
             return True
         loss = self._worst_after(reservation_id, msb_id, -rru) if one.survives_msb_loss else 0.0
         return total - loss >= self._floor[True][reservation_id] - slack
+
+    def lacks(self, reservation_ids: Ints, msb_ids: Ints, rru: Floats, *, hold: bool = False) -> Floats:
+        """Return the RRU (N,) that reservations would lack of what they must keep if one server left: at the level
+        *survive*, or at *hold*. Positive: the server may not leave; 0: it may. Each of the N servers is judged alone.
+        """
+        known = [r for r in np.unique(reservation_ids).tolist() if r in self._holding]
+        if not known:
+            return np.zeros(len(rru))
+        row = np.minimum(np.searchsorted(known, reservation_ids), len(known) - 1)
+        is_known = np.asarray(known)[row] == reservation_ids
+        pairs = zip(reservation_ids.tolist(), msb_ids.tolist(), strict=True)
+        there = np.array([self._held[r].get(msb, 0.0) if r in self._held else 0.0 for r, msb in pairs])
+        levels = np.array([self._levels(r) for r in known])
+        total, keeps_hold, keeps_survive, worst, second, slack = (levels[row, k] for k in range(levels.shape[1]))
+        lack = np.asarray(keeps_hold - (total - rru))
+        if not hold:
+            loss = np.where(there >= worst, np.maximum(there - rru, second), worst)
+            lack = np.maximum(lack, keeps_survive - (total - rru - np.where(np.isfinite(second), loss, 0.0)))
+        return np.where(is_known & (rru > 0) & (lack > slack), lack, 0.0)
+
+    def keeps_rru(self, reservation_id: int, *, hold: bool) -> float:
+        """Return the RRU that the reservation must keep at a level."""
+        return self._floor[not hold][reservation_id]
 
     def let_go(self, reservation_id: int, msb_id: int, rru: float) -> None:
         """Remove a server worth `rru` in the MSB `msb_id` from the reservation's holding."""
@@ -75,6 +101,16 @@ class Guard:
         """
         loss = self._worst[reservation_id] if survive and self._holding[reservation_id].survives_msb_loss else 0.0
         return self._total[reservation_id] - loss
+
+    def _levels(self, r: int) -> tuple[float, ...]:
+        """Return what is held, what must be kept at *hold* and at *survive*, the most and the second most that one MSB
+        gives (infinite: no loss counts), and the RRU that count as rounding.
+        """
+        one = self._holding[r]
+        first, second = 0.0, -np.inf
+        if one.survives_msb_loss:
+            *_, second, first = [0.0, 0.0, *sorted(self._held[r].values())]
+        return self._total[r], self._floor[False][r], self._floor[True][r], first, second, ROUNDING * one.capacity_rru
 
     def _worst_after(self, reservation_id: int, msb_id: int, added_rru: float) -> float:
         """Return the most that one MSB gives the reservation once the MSB `msb_id` gives `added_rru` more."""

@@ -15,12 +15,23 @@ from libs.domain.page import Page
 from libs.domain.server import Server
 from libs.domain.unavailability import Unavailability
 from libs.reconcile.errors import StaleGeneration
+from libs.store.fleet.departure_waits import WAIT_COLUMNS, wait_of
 from libs.store.fleet.regions import load_region
 from libs.store.fleet.snapshot import LEAVING
 from libs.store.platform import audit
 from libs.store.platform.database import Transaction
 from libs.store.platform.refusals import NotFound, NotPossible
-from libs.store.tables import datacenters, hardware_types, msbs, racks, regions, reservations, servers
+from libs.store.tables import (
+    datacenters,
+    departure_waits,
+    hardware_types,
+    msbs,
+    racks,
+    regions,
+    reservation_waits,
+    reservations,
+    servers,
+)
 
 _current, _target = reservations.alias("current_reservations"), reservations.alias("target_reservations")
 _in_doubt = reservations.alias("in_doubt_reservations")
@@ -44,6 +55,7 @@ _SELECT = (
         servers.c.unavailability,
         servers.c.generation,
         servers.c.decommissioned_at,
+        *WAIT_COLUMNS,
     )
     .join(regions, regions.c.region_id == servers.c.region_id)
     .join(racks, racks.c.rack_id == servers.c.rack_id)
@@ -54,6 +66,8 @@ _SELECT = (
     .outerjoin(_target, _target.c.reservation_id == servers.c.target_reservation_id)
     .outerjoin(_in_doubt, _in_doubt.c.reservation_id == servers.c.in_doubt_reservation_id)
     .outerjoin(_spare_for, _spare_for.c.reservation_id == servers.c.spare_for_reservation_id)
+    .outerjoin(departure_waits, departure_waits.c.server_id == servers.c.server_id)
+    .outerjoin(reservation_waits, reservation_waits.c.reservation_id == departure_waits.c.reservation_id)
 )
 
 
@@ -186,4 +200,6 @@ def set_in_use(tx: Transaction, changes: Sequence[InUse], *, actor: str, now: da
 
 
 def _server(row: Mapping[Any, Any]) -> Server:
-    return Server(**{**row, "unavailability": Unavailability(row["unavailability"])})
+    fields = {name: row[name] for name in Server.__dataclass_fields__ if name != "waits"}
+    waits = wait_of(row, row["current_reservation"])
+    return Server(**fields | {"unavailability": Unavailability(row["unavailability"]), "waits": waits})

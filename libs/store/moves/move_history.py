@@ -9,9 +9,18 @@ import sqlalchemy as sa
 
 from libs.domain.move import DeadLetter, Move, MoveStatus, MoveStep, StepRecord, StepResult
 from libs.domain.page import Page
+from libs.store.fleet.departure_waits import WAIT_COLUMNS, wait_of
 from libs.store.platform.database import Transaction
 from libs.store.platform.refusals import NotFound
-from libs.store.tables import move_steps, moves, regions, reservations, servers
+from libs.store.tables import (
+    departure_waits,
+    move_steps,
+    moves,
+    regions,
+    reservation_waits,
+    reservations,
+    servers,
+)
 
 _leaves, _joins = reservations.alias("leaves"), reservations.alias("joins")
 _SELECT = (
@@ -21,11 +30,16 @@ _SELECT = (
         servers.c.name.label("server"),
         _leaves.c.name.label("from_reservation"),
         _joins.c.name.label("to_reservation"),
+        *WAIT_COLUMNS,
     )
     .join(regions, regions.c.region_id == moves.c.region_id)
     .join(servers, servers.c.server_id == moves.c.server_id)
     .outerjoin(_leaves, _leaves.c.reservation_id == moves.c.from_reservation_id)
     .outerjoin(_joins, _joins.c.reservation_id == moves.c.to_reservation_id)
+    .outerjoin(
+        departure_waits, sa.and_(departure_waits.c.server_id == moves.c.server_id, moves.c.status == MoveStatus.RUNNING)
+    )
+    .outerjoin(reservation_waits, reservation_waits.c.reservation_id == departure_waits.c.reservation_id)
 )
 
 
@@ -71,7 +85,8 @@ def load_step_records(tx: Transaction, move_id: int) -> tuple[StepRecord, ...]:
 
 
 def _move(row: Mapping[Any, Any]) -> Move:
-    fields = {name: row[name] for name in Move.__dataclass_fields__}
+    fields = {name: row[name] for name in Move.__dataclass_fields__ if name != "waits"}
+    fields["waits"] = wait_of(row, row["from_reservation"])
     steps = tuple(MoveStep(step) for step in row["steps"])
     dead_letter = None if row["dead_letter"] is None else DeadLetter(row["dead_letter"])
     return Move(**{**fields, "steps": steps, "status": MoveStatus(row["status"]), "dead_letter": dead_letter})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from datetime import datetime
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
+from libs.domain.departure_wait import DepartureWait, WaitsFor
 from libs.domain.mover import Mover, MoverBounds
 from libs.domain.region_condition import ConditionStatus, RegionConditionType
 from libs.reconcile.errors import StaleGeneration
@@ -140,7 +141,7 @@ def note_answered(tx: Transaction, region_name: str, *, now: datetime) -> Mover:
     return load_mover(tx, region_name)
 
 
-def note_waits(tx: Transaction, region_id: int, waits: Mapping[str, int], *, now: datetime) -> None:
+def note_waits(tx: Transaction, region_id: int, waits: Sequence[DepartureWait], *, now: datetime) -> None:
     """Set the region's condition that says which reservations cannot spare servers yet, so that these servers wait with
     their moves.
     """
@@ -148,15 +149,19 @@ def note_waits(tx: Transaction, region_id: int, waits: Mapping[str, int], *, now
     if not waits:
         _say(tx, region_id, kind, ConditionStatus.TRUE, "NothingWaits", "No move waits for capacity.", now)
         return
-    most = sorted(waits.items(), key=lambda one: (-one[1], one[0]))
-    shown = ", ".join(f"{number} of {name}" for name, number in most[:_SHOWN_MAX])
+    most = sorted(waits, key=lambda wait: (-wait.servers, wait.reservation))
+    shown = ", ".join(f"{wait.servers} of {wait.reservation}" for wait in most[:_SHOWN_MAX])
     more = f" and of {len(most) - _SHOWN_MAX} more" if len(most) > _SHOWN_MAX else ""
+    oldest = min(waits, key=lambda wait: (wait.since, wait.reservation))
     message = (
         f"Servers that may not leave their reservation yet, because it would fall below its promise: {shown}{more}. "
-        "They leave as others arrive. If none is on its way, a free server of a type that these reservations may use "
-        "lets them go on."
+        f"The oldest wait: {oldest.message} `plimsoll get waits` lists all."
     )
-    numbers = {"servers": sum(waits.values()), "by_reservation": dict(most[:_SHOWN_MAX])}
+    numbers = {
+        "servers": sum(wait.servers for wait in waits),
+        "by_reservation": {wait.reservation: wait.servers for wait in most[:_SHOWN_MAX]},
+        "for_capacity": sum(wait.servers for wait in waits if wait.waits_for is WaitsFor.CAPACITY),
+    }
     set_condition(
         tx, region_id, kind, ConditionStatus.FALSE, reason="CapacityMissing", message=message, numbers=numbers, now=now
     )

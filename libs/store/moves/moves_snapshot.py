@@ -16,6 +16,7 @@ from libs.domain.region_condition import RegionConditionType
 from libs.store.fleet.regions import load_region
 from libs.store.moves.movers import load_mover
 from libs.store.moves.spares import load_idle_servers, load_spares
+from libs.store.moves.waits import load_known_waits
 from libs.store.platform.bulk import copy_out
 from libs.store.platform.database import Transaction
 from libs.store.platform.refusals import NotFound
@@ -152,6 +153,7 @@ def load_moves_snapshot(tx: Transaction, region_name: str, *, moves_max: int, no
         holdings=_holdings(tx, region_id, changed) if number or any(not move.asked for move in running) else (),
         waiting_since=waiting_since,
         spares=spares,
+        waits=load_known_waits(tx, region_id),
         idle=None if waiting_since is None else load_idle_servers(tx, region_id),
     )
 

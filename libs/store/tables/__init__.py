@@ -33,7 +33,14 @@ from libs.store.tables.fleet import (
     unavailability_events,
 )
 from libs.store.tables.ledger import capacity_event_antecedents, capacity_event_changes, capacity_events
-from libs.store.tables.moves import move_steps, movers, moves, region_conditions
+from libs.store.tables.moves import (
+    departure_waits,
+    move_steps,
+    movers,
+    moves,
+    region_conditions,
+    reservation_waits,
+)
 from libs.store.tables.planner import (
     executed_changes,
     placement_lineage,
@@ -85,6 +92,7 @@ __all__ = [
     "closed_traces",
     "datacenters",
     "demand_sums",
+    "departure_waits",
     "entry_sums",
     "executed_changes",
     "hardware_types",
@@ -117,6 +125,7 @@ __all__ = [
     "reservation_datacenters",
     "reservation_rru",
     "reservation_statuses",
+    "reservation_waits",
     "reservations",
     "retention_clocks",
     "retirements",

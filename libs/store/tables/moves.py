@@ -86,6 +86,43 @@ movers = sa.Table(
     sa.CheckConstraint("wait_s_max >= 0", name="wait_s_max"),
 )
 
+# Servers that their reservation cannot spare yet. The mover alone writes it, from rows that it read: foreign keys would
+# cost more than its tick.
+departure_waits = sa.Table(
+    "departure_waits",
+    metadata,
+    sa.Column("server_id", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("region_id", sa.BigInteger, nullable=False),
+    sa.Column("reservation_id", sa.BigInteger, nullable=False),
+    at("since"),
+    sa.Index("ix_departure_waits_region_id", "region_id", "server_id"),
+)
+
+# The level that stops the next of them, and the thing that would let it leave.
+reservation_waits = sa.Table(
+    "reservation_waits",
+    metadata,
+    sa.Column("reservation_id", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("region_id", sa.BigInteger, nullable=False),
+    sa.Column("servers", sa.Integer, nullable=False),
+    at("since"),
+    text("level"),
+    sa.Column("keeps_rru", sa.Double, nullable=False),
+    sa.Column("lacks_rru", sa.Double, nullable=False),
+    text("waits_for"),
+    sa.Column("moves", sa.Integer, nullable=False),
+    sa.Column("replacements", sa.Integer, nullable=False),
+    sa.Column("loans", sa.Integer, nullable=False),
+    sa.Column("queued", sa.Integer, nullable=False),
+    sa.ForeignKeyConstraint(
+        ["region_id", "reservation_id"],
+        ["reservations.region_id", "reservations.reservation_id"],
+        name="fk_reservation_waits_region_id_reservations",
+    ),
+    one_of("level", "survive", "hold"),
+    sa.Index("ix_reservation_waits_region_id", "region_id", "reservation_id"),
+)
+
 region_conditions = sa.Table(
     "region_conditions",
     metadata,

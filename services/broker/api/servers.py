@@ -19,6 +19,7 @@ from libs.web.generations import ExpectedGeneration, etag
 from libs.web.idempotency import Answer, Write
 from libs.web.model import ID_MAX, Flag, PageOf, RequestModel, ResponseModel, SomeName, Whole
 from libs.web.openapi import headers, problems
+from libs.web.wait_out import ServerWaitOut
 
 router = APIRouter(prefix="/v1/servers", tags=["servers"])
 _NOUN = "servers"
@@ -51,6 +52,7 @@ class ServerOut(ResponseModel):
     unavailability: Unavailability
     generation: int
     decommissioned_at: datetime | None = Field(description="When it left the fleet; null while it is there")
+    waits: ServerWaitOut | None = Field(description="Why it may not leave its reservation yet; null: it does not wait")
 
 
 class ServerPatch(RequestModel):

@@ -1,7 +1,7 @@
 """The mover's routes: one router per resource."""
 
 from libs.web.serving import ServiceApi
-from services.mover.api import movers, moves
+from services.mover.api import movers, moves, waits
 
-ROUTERS = (moves.router, movers.router)
+ROUTERS = (moves.router, movers.router, waits.router)
 API = ServiceApi(routers=ROUTERS)

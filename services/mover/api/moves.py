@@ -26,6 +26,7 @@ from libs.web.idempotency import Answer, Write
 from libs.web.model import ID_MAX, PageOf, ResponseModel, SomeName
 from libs.web.openapi import headers, problems
 from libs.web.problems import Problem
+from libs.web.wait_out import ServerWaitOut
 from services.mover.api.movers import WhyIn
 from services.mover.settings import MoverSettings
 from services.mover.skip_step import skip_step
@@ -57,6 +58,9 @@ class MoveOut(ResponseModel):
     )
     is_spare: bool = Field(
         description="Whether the reservation gets the server for the time of an exchange only, as a spare"
+    )
+    waits: ServerWaitOut | None = Field(
+        description="Why the server may not leave its reservation yet; null: the move does not wait"
     )
     generation: int
     created_at: datetime

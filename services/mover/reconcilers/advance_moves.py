@@ -26,10 +26,12 @@ from libs.store.moves.moves import (
 )
 from libs.store.moves.moves_snapshot import load_moves_snapshot
 from libs.store.moves.spares import lend_servers
+from libs.store.moves.waits import write_waits
 from libs.store.platform.database import Database
 from libs.store.platform.jobs import enqueue
 from services.mover.breaker import answered, next_probe
-from services.mover.moves_plan import MovePolicy, MovesPlan, judge_outcome, plan_moves, postpone
+from services.mover.move_policy import MovePolicy
+from services.mover.moves_plan import MovesPlan, judge_outcome, plan_moves, postpone
 
 log = get_logger(__name__)
 _RESULTS = {StepState.DONE: StepResult.DONE, StepState.FAILED: StepResult.FAILED}
@@ -139,9 +141,15 @@ class AdvanceMoves:
         log.info("servers.lent", region=self.region, loans=len(plan.loans), written=written)
 
     def _tell_waits(self, snapshot: MovesSnapshot, plan: MovesPlan) -> None:
-        if plan.waits or snapshot.waiting_since is not None:
-            with self.database.write() as tx:
-                note_waits(tx, snapshot.region_id, plan.waits, now=self.clock.now())
+        waits = plan.waits
+        if waits is None or (waits.is_same and bool(waits.now) == (snapshot.waiting_since is not None)):
+            return
+        crash_point("mover.waits.before")
+        with self.database.write() as tx:
+            now = self.clock.now()
+            write_waits(tx, snapshot.region_id, waits, now=now)
+            note_waits(tx, snapshot.region_id, list(waits.now.values()), now=now)
+        crash_point("mover.waits.after")
 
     def _mark(self, moves: Sequence[RunningMove]) -> Sequence[RunningMove]:
         """Mark new attempts as asked for, before the call. Return the moves that have not changed since."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from libs.domain.departure_wait import DepartureWait
 from libs.domain.readiness import ReadinessHistory
 from libs.domain.reservation import Reservation
 from libs.ras.evaluate import Score
@@ -11,6 +12,7 @@ from libs.ras.explain.deciders import Decider
 from libs.ras.explain.explanation import Explanation
 from libs.ras.explain.move import MoveEffect
 from libs.ras.explain.words import claim, effect_words, paragraph, server_words
+from libs.web.wait_out import DepartureWaitOut
 from services.portal.api.explanation_shapes import (
     AffectedOut,
     CostOut,
@@ -29,11 +31,14 @@ from services.portal.api.explanation_shapes import (
 from services.portal.api.reservation_out import ready_condition
 
 
-def explanation_out(e: Explanation, reservation: Reservation, history: ReadinessHistory) -> ExplanationOut:
+def explanation_out(
+    e: Explanation, reservation: Reservation, history: ReadinessHistory, wait: DepartureWait | None
+) -> ExplanationOut:
     """Return the explanation of a reservation as JSON, with what it holds now."""
     last, ready = e.last_solve, ready_condition(reservation, history)
+    now = f"Now it {ready.message[0].lower()}{ready.message[1:]}"
     return ExplanationOut(
-        summary=paragraph(e, now=f"Now it {ready.message[0].lower()}{ready.message[1:]}"),
+        summary=paragraph(e, now=now if wait is None else f"{now} {wait.message}"),
         reservation=e.reservation,
         capacity_rru=e.capacity_rru,
         survives_msb_loss=e.survives_msb_loss,
@@ -41,6 +46,7 @@ def explanation_out(e: Explanation, reservation: Reservation, history: Readiness
         held_rru=reservation.held.total_rru,
         held_after_msb_loss_rru=reservation.held.total_rru - reservation.held.worst_msb_rru,
         ready=ready,
+        waits=None if wait is None else DepartureWaitOut.model_validate(wait),
         servers=e.servers,
         standing=StandingOut.model_validate(e.standing),
         worst_msb=e.worst_msb,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from libs.web.model import ResponseModel
+from libs.web.wait_out import DepartureWaitOut
 from services.portal.api.reservation_out import Condition
 
 
@@ -106,6 +107,9 @@ class ExplanationOut(ResponseModel):
     held_rru: float = Field(description="What its servers give that have joined and are up")
     held_after_msb_loss_rru: float = Field(description="Likewise without the MSB that gives most")
     ready: Condition = Field(description="Whether the servers that it holds now keep the promise")
+    waits: DepartureWaitOut | None = Field(
+        description="Its servers that may not leave it yet, and what they wait for; null: none waits"
+    )
     servers: int
     standing: StandingOut
     worst_msb: str | None

@@ -8,12 +8,14 @@ from typing import Literal
 
 from pydantic import Field
 
+from libs.domain.departure_wait import DepartureWait
 from libs.domain.readiness import Readiness, ReadinessHistory, readiness_of
 from libs.domain.reservation import Coverage, Reservation, ReservationKind
 from libs.domain.reservation_phase import ReservationPhase
 from libs.store.capacity.reservation_servers import ServerCount
 from libs.web.model import ResponseModel
 from libs.web.specs import SpecOut
+from libs.web.wait_out import DepartureWaitOut
 
 
 class Condition(ResponseModel):
@@ -71,6 +73,9 @@ class ReservationStatus(ResponseModel):
     target: CoverageOut
     shortfall_rru: float = Field(description="Of the target bindings")
     embedded_buffer_rru: float = Field(description="In the target bindings, for the loss of an MSB")
+    waits: DepartureWaitOut | None = Field(
+        description="Its servers that may not leave it yet, and what they wait for; null: none waits"
+    )
     servers: list[ServerCountOut] | None = Field(description="By hardware type and MSB; null in lists")
 
 
@@ -90,7 +95,10 @@ class ReservationOut(ResponseModel):
 
 
 def reservation_out(
-    reservation: Reservation, history: ReadinessHistory, counts: Sequence[ServerCount] | None = None
+    reservation: Reservation,
+    history: ReadinessHistory,
+    wait: DepartureWait | None,
+    counts: Sequence[ServerCount] | None = None,
 ) -> ReservationOut:
     """Return the reservation as JSON."""
     target = reservation.target
@@ -115,6 +123,7 @@ def reservation_out(
             target=_coverage(target),
             shortfall_rru=target.shortfall_rru,
             embedded_buffer_rru=target.worst_msb_rru if reservation.spec.survives_msb_loss else 0.0,
+            waits=None if wait is None else DepartureWaitOut.model_validate(wait),
             servers=None if counts is None else [ServerCountOut.model_validate(count) for count in counts],
         ),
         generation=reservation.generation,

@@ -13,6 +13,7 @@ from libs.domain.reservation_phase import ReservationPhase
 from libs.store.capacity.readiness_history import load_readiness_histories
 from libs.store.capacity.reservation_servers import count_servers
 from libs.store.capacity.reservations import list_reservations, load_reservation
+from libs.store.fleet.departure_waits import load_waits
 from libs.store.platform.database import Transaction
 from libs.web.auth import Asking, require
 from libs.web.context import Context
@@ -127,8 +128,9 @@ def get_reservations(
             after=after,
             limit=paging.limit,
         )
-        histories = load_readiness_histories(tx, [one.reservation_id for one in page.items])
-    items = [reservation_out(one, histories[one.reservation_id]) for one in page.items]
+        ids = [one.reservation_id for one in page.items]
+        histories, waits = load_readiness_histories(tx, ids), load_waits(tx, ids)
+    items = [reservation_out(one, histories[i], waits.get(i)) for i, one in zip(ids, page.items, strict=True)]
     return PageOf(items=items, next_cursor=next_cursor(_NOUN, page.next_cursor))
 
 
@@ -142,8 +144,9 @@ def get_reservation(reservation_id: ReservationId, context: Context, response: R
     with context.database.snapshot() as tx:
         reservation, counts = load_reservation(tx, reservation_id), count_servers(tx, reservation_id)
         history = load_readiness_histories(tx, [reservation_id])[reservation_id]
+        wait = load_waits(tx, [reservation_id]).get(reservation_id)
     response.headers.update(etag(reservation.generation))
-    return reservation_out(reservation, history, counts)
+    return reservation_out(reservation, history, wait, counts)
 
 
 @router.patch(

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from libs.actuators.actuator import StepOutcome, StepState
 from libs.domain.move import MoveStatus, MoveStep, RunningMove, StepResult
 from libs.reconcile.call_retries import Backoff
-from services.mover.moves_plan import MovePolicy, MovesPlan, judge_outcome, plan_moves, postpone, steps_of
+from services.mover.move_policy import MovePolicy
+from services.mover.moves_plan import MovesPlan, judge_outcome, plan_moves, postpone, steps_of
 from tests.builders.moving_world import POLICY, T0, World, running, tick
 
 

@@ -18,7 +18,7 @@ from libs.store.platform.database import Database
 from libs.store.platform.errors import UNAVAILABLE
 from libs.store.platform.jobs import list_jobs
 from libs.store.regions.region_conditions import load_all_conditions
-from services.mover.moves_plan import MovePolicy
+from services.mover.move_policy import MovePolicy
 from tests.builders.clock import ManualClock
 from tests.builders.mover import POLICY, SPECS, Mover
 from tests.builders.region import region_image

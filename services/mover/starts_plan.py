@@ -1,0 +1,156 @@
+"""Choose the servers whose moves start, and the ones to lend to reservations that can spare none. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from libs.domain.arrays import Floats, Indices, Ints
+from libs.domain.move import MovesSnapshot, RunningMove, WaitingServers
+from libs.domain.spare import Loan
+from libs.ras.waves.departures import Departures
+from libs.ras.waves.guard import Guard
+from libs.ras.waves.steps import preferred_order
+from services.mover.move_policy import MovePolicy
+from services.mover.spares_plan import lend, waiting_by_reservation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Starts:
+    """The choice of one tick, as rows of the servers that wait for a move.
+
+    rows      servers whose moves start
+    refused   servers that their reservation cannot spare
+    loans     servers to lend
+    """
+
+    rows: tuple[int, ...]
+    refused: Indices
+    loans: tuple[Loan, ...]
+
+
+def choose_starts(snapshot: MovesSnapshot, policy: MovePolicy, departures: Departures, guard: Guard) -> Starts:
+    """Return the moves to start, and the servers to lend to reservations that wait: all replacements first, then unused
+    servers, then used ones.
+
+    Bounds per region and MSB apply to all but replacements, because the size of the shared buffers bounds those. A
+    server waits if its reservation cannot spare it.
+    """
+    waiting, room = snapshot.waiting, _Room(snapshot, policy)
+    order = preferred_order(
+        urgent=waiting.urgent,
+        in_use=waiting.in_use,
+        to_none=(waiting.target_id == 0) | waiting.stays,
+        key=waiting.id,
+    )
+    order = order[waiting.need_steps[order]]
+    urgent, takes = waiting.urgent, waiting.runs & ~waiting.in_doubt & ~waiting.urgent
+    # Departures only lower levels, so a server that is refused before the first one is refused after it too.
+    is_refused = np.zeros(len(waiting), bool)
+    taking = np.flatnonzero(takes)
+    is_refused[taking] = _lacks(guard, waiting, taking) > 0
+    refused: list[int] = order[is_refused[order]].tolist()
+    chosen: list[int] = []
+    profiles = _spares_to_change(snapshot)
+    for row in order[~is_refused[order]].tolist():
+        if not urgent[row]:
+            if room.servers <= 0:
+                break
+            if waiting.from_buffer[row] and waiting.stays[row]:
+                if profiles[int(waiting.target_id[row])] <= 0:
+                    continue
+                profiles[int(waiting.target_id[row])] -= 1
+            msb_id = int(waiting.msb_id[row])
+            if not room.fits(msb_id, takes=bool(takes[row])):
+                continue
+            if takes[row] and not departures.allow(
+                int(waiting.current_id[row]), msb_id, float(waiting.leaves_rru[row])
+            ):
+                refused.append(row)
+                continue
+        room.take(int(waiting.msb_id[row]), takes=bool(takes[row]))
+        chosen.append(row)
+    departures.arrive(waiting.target_id[chosen].tolist())
+    departures.arrive(_coming(waiting, departures.held_back))
+    lent = lend(snapshot, waiting_by_reservation(snapshot, refused, departures.held_back), guard, departures)
+    rows = np.array(sorted(refused), np.int32)
+    rows = order[np.isin(order, rows)]
+    if snapshot.idle is not None:  # spares come first, and they were looked for
+        departures.relieve_running()
+        relieved = _relieve(waiting, rows, departures, guard, room)
+        chosen += relieved
+        rows = rows[~np.isin(rows, relieved)]
+    return Starts(rows=tuple(chosen), refused=rows, loans=tuple(lent))
+
+
+class _Room:
+    """The moves that may start now: in the region, and in each MSB.
+
+    servers   moves of any kind
+    """
+
+    def __init__(self, snapshot: MovesSnapshot, policy: MovePolicy) -> None:
+        self.servers = policy.moves_max - len(snapshot.running)
+        self._leave: dict[int, int] = {}
+        self._start: dict[int, float] = {}
+        leaving = Counter(move.msb_id for move in snapshot.running if move.takes_capacity)
+        running = Counter(move.msb_id for move in snapshot.running)
+        rate = policy.msb_starts_per_minute
+        for msb_id, servers in snapshot.msb_servers.items():
+            self._leave[msb_id] = max(1, int(servers * policy.msb_share_max)) - leaving[msb_id]
+            at_a_time = math.inf if policy.msb_moves_max is None else policy.msb_moves_max - running[msb_id]
+            begun = snapshot.msb_started.get(msb_id, 0)
+            self._start[msb_id] = min(at_a_time, math.inf if rate is None else rate - begun)
+
+    def fits(self, msb_id: int, *, takes: bool) -> bool:
+        """Return whether one more move may start in the MSB. takes: it takes the server from a reservation."""
+        return self.servers > 0 and self._start[msb_id] > 0 and (not takes or self._leave[msb_id] > 0)
+
+    def take(self, msb_id: int, *, takes: bool) -> None:
+        """Count a move that starts."""
+        self.servers -= 1
+        self._start[msb_id] -= 1
+        self._leave[msb_id] -= takes
+
+
+def _lacks(guard: Guard, waiting: WaitingServers, rows: Ints | Indices, *, hold: bool = False) -> Floats:
+    return guard.lacks(waiting.current_id[rows], waiting.msb_id[rows], waiting.leaves_rru[rows], hold=hold)
+
+
+def _relieve(waiting: WaitingServers, refused: Indices, departures: Departures, guard: Guard, room: _Room) -> list[int]:
+    """Return the refused servers that leave at the level *hold*, because nothing arrives at their reservation."""
+    idle = [r for r in np.unique(waiting.current_id[refused]).tolist() if departures.is_idle(r)]
+    rows = refused[np.isin(waiting.current_id[refused], idle)]
+    if not departures.overdue:
+        rows = rows[_lacks(guard, waiting, rows, hold=True) <= 0]
+    relieved: list[int] = []
+    for row in rows.tolist():
+        msb_id = int(waiting.msb_id[row])
+        if not room.fits(msb_id, takes=True):
+            continue
+        if departures.relieve(int(waiting.current_id[row]), msb_id, float(waiting.leaves_rru[row])):
+            room.take(msb_id, takes=True)
+            relieved.append(row)
+    return relieved
+
+
+def _coming(waiting: WaitingServers, held_back: Sequence[RunningMove]) -> set[int]:
+    """Return the reservations for which free servers wait, because of the bounds alone. Moves that are held back may be
+    what the bounds count, so their reservations do not wait for those servers.
+    """
+    is_free = (waiting.current_id == 0) & ~waiting.in_doubt
+    return set(waiting.target_id[is_free].tolist()) - {move.from_reservation_id for move in held_back}
+
+
+def _spares_to_change(snapshot: MovesSnapshot) -> Counter[int]:
+    """Return shared buffer -> number of its servers whose host profile may begin to change now: a quarter of those that
+    wait for it, and at least one, so that the others can replace lost servers.
+    """
+    waiting = snapshot.waiting
+    wait = Counter(waiting.target_id[waiting.from_buffer & waiting.stays].tolist())
+    under_way = Counter(move.to_reservation_id for move in snapshot.running if move.stays)
+    return Counter({buffer: max(1, number // 4) - under_way[buffer] for buffer, number in wait.items()})

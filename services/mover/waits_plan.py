@@ -1,0 +1,155 @@
+"""Say why servers wait with their moves, for what, and since when. Pure. See docs/designs/0032."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+
+from libs.domain.arrays import Bools, Indices, Ints
+from libs.domain.departure_wait import DepartureWait, KnownWaits, Level, WaitsFor, WaitsPlan
+from libs.domain.move import MovesSnapshot, MoveStep, RunningMove
+from libs.ras.waves.guard import Guard
+from services.mover.starts_plan import Starts
+
+_EPOCH, _MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
+
+
+def plan_waits(
+    snapshot: MovesSnapshot,
+    guard: Guard,
+    chosen: Starts,
+    held_back: Sequence[RunningMove],
+    going: Sequence[RunningMove],
+    *,
+    sees_all: bool,
+    now: datetime,
+) -> WaitsPlan:
+    """Return the waits after the departures of this tick, of which `guard` knows.
+
+    A server goes on waiting, too, if the tick had no room to ask the guard about it.
+
+    going      running moves that go on
+    held_back  those of them whose server may not leave
+    sees_all   False: the snapshot lacks servers that wait
+    """
+    waiting, known = snapshot.waiting, snapshot.waits
+    rows = chosen.refused
+    server_id = np.concatenate([waiting.id[rows], _ints(move.server_id for move in held_back)])
+    reservation_id = np.concatenate(
+        [waiting.current_id[rows], _ints(move.from_reservation_id or 0 for move in held_back)]
+    )
+    msb_id = np.concatenate([waiting.msb_id[rows], _ints(move.msb_id for move in held_back)])
+    rru = np.concatenate([waiting.leaves_rru[rows], np.array([move.leaves_rru for move in held_back], np.float64)])
+    since_us, is_known = _since(known, server_id, reservation_id, (now - _EPOCH) // _MICROSECOND)
+    stays = _not_asked(snapshot, chosen.rows, server_id, sees_all=sees_all)
+    is_over = ~(stays | np.isin(known.server_id, server_id[is_known]))
+    lacks = guard.lacks(reservation_id, msb_id, rru)
+    lacks_at_hold = guard.lacks(reservation_id, msb_id, rru, hold=True)
+    coming = _Coming(snapshot, chosen, going, held_back)
+    found: dict[int, DepartureWait] = {}
+    order = np.argsort(reservation_id, kind="stable")
+    ids, starts = np.unique(reservation_id[order], return_index=True)
+    for r, own in zip(ids.tolist(), np.split(order, starts[1:]), strict=True) if len(ids) else ():
+        at_hold = lacks_at_hold[own]
+        level = Level.HOLD if at_hold.min() > 0 else Level.SURVIVE
+        also = stays & (known.reservation_id == r) if stays.any() else stays
+        first_us = min([int(since_us[own].min()), *known.since_us[also].tolist()])
+        found[r] = DepartureWait(
+            reservation_id=r,
+            reservation=guard.name(r),
+            servers=len(own) + int(also.sum()),
+            since=_EPOCH + first_us * _MICROSECOND,
+            level=level,
+            keeps_rru=guard.keeps_rru(r, hold=level is Level.HOLD),
+            lacks_rru=float((at_hold if level is Level.HOLD else lacks[own]).min()),
+            waits_for=coming.waits_for(r, level),
+            moves=coming.moves(r),
+            replacements=coming.replacements(r),
+            loans=coming.loans(r),
+            queued=coming.queued(r),
+        )
+    kept = set(np.unique(known.reservation_id[stays]).tolist()) - found.keys()
+    found |= {r: known.by_reservation[r] for r in kept if r in known.by_reservation}
+    began = np.stack([server_id[~is_known], reservation_id[~is_known]], axis=1)
+    return WaitsPlan(
+        now=found,
+        began=began,
+        ended=known.server_id[is_over & ~np.isin(known.server_id, began[:, 0])],
+        changed=tuple(wait for r, wait in found.items() if known.by_reservation.get(r) != wait),
+        gone=tuple(sorted(known.by_reservation.keys() - found.keys())),
+    )
+
+
+def _since(known: KnownWaits, server_id: Ints, reservation_id: Ints, now_us: int) -> tuple[Ints, Bools]:
+    """Return since when each server waits, and whether that is stored."""
+    if not len(known.server_id):
+        return np.full(len(server_id), now_us), np.zeros(len(server_id), bool)
+    row = np.minimum(np.searchsorted(known.server_id, server_id), len(known.server_id) - 1)
+    is_known = (known.server_id[row] == server_id) & (known.reservation_id[row] == reservation_id)
+    return np.where(is_known, known.since_us[row], now_us), np.asarray(is_known)
+
+
+def _not_asked(snapshot: MovesSnapshot, started: Sequence[int], refused: Ints, *, sees_all: bool) -> Bools:
+    """Return which of the stored waits go on because the guard was not asked about the server in this tick."""
+    known, waiting = snapshot.waits, snapshot.waiting
+    is_there = np.isin(known.server_id, waiting.id) if sees_all else np.ones(len(known.server_id), bool)
+    asked = [waiting.id[list(started)], refused, _ints(move.server_id for move in snapshot.running)]
+    return np.asarray(is_there & ~np.isin(known.server_id, np.concatenate(asked)))
+
+
+class _Coming:
+    """The servers that are on their way to reservations."""
+
+    def __init__(
+        self, snapshot: MovesSnapshot, chosen: Starts, going: Sequence[RunningMove], held_back: Sequence[RunningMove]
+    ) -> None:
+        waiting, rows = snapshot.waiting, list(chosen.rows)
+        spare_ids = {spare.server_id for spare in snapshot.spares}
+        waits = {move.move_id for move in held_back}
+        arriving = [move for move in going if move.move_id not in waits and MoveStep.JOIN in move.steps]
+        self._moves = Counter([move.to_reservation_id or 0 for move in arriving] + waiting.target_id[rows].tolist())
+        self._replacements = Counter(move.to_reservation_id for move in arriving if move.from_buffer)
+        from_buffer = _among(rows, waiting.from_buffer & waiting.urgent & ~waiting.lent)
+        self._replacements.update(waiting.target_id[from_buffer].tolist())
+        self._loans = Counter(loan.reservation_id for loan in chosen.loans if loan.reservation_id is not None)
+        self._loans.update(s.reservation_id for s in snapshot.spares if s.usable and not s.has_joined)
+        on_loan = [move for move in arriving if move.server_id in spare_ids]
+        self._moves.subtract(move.to_reservation_id or 0 for move in on_loan)
+        self._moves.subtract(waiting.target_id[_among(rows, waiting.lent)].tolist())
+        self._replacements.subtract(move.to_reservation_id for move in on_loan if move.from_buffer)
+        is_free = (waiting.current_id == 0) & ~waiting.in_doubt & ~waiting.lent & waiting.need_steps
+        is_free[rows] = False
+        self._queued = Counter(waiting.target_id[is_free].tolist())
+
+    def moves(self, r: int) -> int:
+        """Return the number of servers that come for good, with a move."""
+        return max(self._moves[r], 0)
+
+    def replacements(self, r: int) -> int:
+        """Return the number of those that come from a shared buffer."""
+        return max(self._replacements[r], 0)
+
+    def loans(self, r: int) -> int:
+        """Return the number of lent servers that have not joined yet."""
+        return self._loans[r]
+
+    def queued(self, r: int) -> int:
+        """Return the number of free servers whose moves the bounds of the mover hold back."""
+        return self._queued[r]
+
+    def waits_for(self, r: int, level: Level) -> WaitsFor:
+        """Return the thing that would let the next server leave, if it is refused at `level`."""
+        if self.moves(r) or self.loans(r) or self.queued(r):
+            return WaitsFor.ARRIVALS
+        return WaitsFor.TURN if level is Level.SURVIVE else WaitsFor.CAPACITY
+
+
+def _among(rows: Sequence[int], mask: Bools) -> Indices:
+    return np.array([row for row in rows if mask[row]], np.int32)
+
+
+def _ints(values: Iterable[int]) -> Ints:
+    return np.array(list(values), np.int64)

@@ -1,0 +1,154 @@
+"""A server that may not leave says why, what for and since when, on a real database."""
+
+from datetime import timedelta
+
+import pytest
+import sqlalchemy as sa
+
+from libs.domain.departure_wait import DepartureWait, Level, WaitsFor
+from libs.domain.reservation import ReservationSpec
+from libs.store.fleet.departure_waits import list_waits, load_oldest_waits
+from libs.store.platform.database import Database
+from services.mover.reconcilers import advance_moves
+from tests.builders.clock import ManualClock
+from tests.builders.mover import Mover, http
+from tests.builders.region import region_image
+from tests.builders.stored import stored
+
+ONE = ReservationSpec(capacity_rru=1, rru={"hw-a": 1.0}, survives_msb_loss=False)
+
+
+def waits(mover: Mover) -> dict[str, DepartureWait]:
+    with mover.database.snapshot() as tx:
+        return {wait.reservation: wait for _, wait in list_waits(tx, region="west").items}
+
+
+def versions(mover: Mover) -> list[object]:
+    """Return what identifies the stored rows: a row that is written again has another xmin."""
+    rows = []
+    with mover.database.snapshot() as tx:
+        for table in ("departure_waits", "reservation_waits"):
+            rows += tx.execute(sa.text(f"SELECT xmin::text, {table}.* FROM {table} ORDER BY 2")).all()
+    return rows
+
+
+@pytest.fixture
+def swap(database: Database, clock: ManualClock) -> Mover:
+    """web and db need the one server that the other is to give, and no server is free."""
+    image = region_image(
+        servers_per_rack=1,
+        reservations={"web": ONE, "db": ONE},
+        current={"server-00": "web", "server-01": "db"},
+        target={"server-00": "db", "server-01": "web"},
+    )
+    stored(database, image)
+    return Mover(database, clock)
+
+
+def test_a_wait_says_why_for_what_and_since_when(swap: Mover) -> None:
+    swap.tick()
+    began = swap.clock.now()
+    wait = waits(swap)["web"]
+    assert (wait.servers, wait.level, wait.waits_for) == (1, Level.HOLD, WaitsFor.CAPACITY)
+    assert (wait.keeps_rru, wait.lacks_rru, wait.since) == (1.0, 1.0, began)
+    assert "1 RRU less than the 1 that it must keep" in wait.message
+    server = swap.server("server-00")
+    assert server.waits is not None
+    assert (server.waits.since, server.waits.message) == (began, wait.message)
+    with swap.database.snapshot() as tx:
+        assert load_oldest_waits(tx) == {"west": began.timestamp()}
+
+
+def test_a_tick_writes_no_wait_that_goes_on(swap: Mover) -> None:
+    swap.tick()
+    stored_once = versions(swap)
+    assert len(stored_once) == 4
+    for _ in range(3):
+        swap.tick(60)
+    assert versions(swap) == stored_once
+
+
+def test_waits_end_with_what_they_wait_for(database: Database, clock: ManualClock) -> None:
+    """web gets a free server for the one that it gives."""
+    target = {"server-00": None, "server-01": "web"}
+    stored(
+        database,
+        region_image(servers_per_rack=1, reservations={"web": ONE}, current={"server-00": "web"}, target=target),
+    )
+    mover = Mover(database, clock)
+    mover.tick()
+    wait = waits(mover)["web"]
+    assert (wait.waits_for, wait.moves, wait.queued) == (WaitsFor.ARRIVALS, 1, 0)
+    since = wait.since
+    mover.tick(60)
+    assert waits(mover)["web"].since == since
+    mover.settle()
+    assert waits(mover) == {}
+    assert versions(mover) == []
+    assert mover.server("server-00").waits is None
+
+
+def test_a_started_move_that_is_held_back_waits_too(database: Database, clock: ManualClock) -> None:
+    image = region_image(
+        servers_per_rack=1,
+        reservations={"web": ONE},
+        current={"server-00": "web", "server-01": "web"},
+        target={"server-00": None},
+    )
+    stored(database, image)
+    mover = Mover(database, clock)
+    mover.tick()  # the move starts, and asks for nothing yet
+    with database.write() as tx:
+        tx.execute(sa.text("UPDATE servers SET unavailability = 'unplanned' WHERE name = 'server-01'"))
+    mover.tick()
+    (move,) = mover.moves()
+    assert move.waits is not None
+    assert move.waits.waits_for is WaitsFor.CAPACITY
+    client = http(mover)
+    shown = client.get("/v1/moves", params={"region": "west"}).json()["items"][0]["waits"]
+    assert (shown["waits_for"], shown["message"]) == ("Capacity", move.waits.message)
+
+
+def test_a_paused_mover_forgets_no_wait(swap: Mover) -> None:
+    swap.tick()
+    before = versions(swap)
+    assert http(swap).post("/v1/movers/west/pause", json={"reason": "a look"}).is_success
+    swap.clock.sleep(timedelta(hours=1).total_seconds())
+    swap.tick()
+    assert versions(swap) == before
+
+
+@pytest.mark.parametrize("point", ["mover.waits.before", "mover.waits.after"])
+def test_killed_while_it_writes_waits_the_mover_goes_on(
+    swap: Mover, monkeypatch: pytest.MonkeyPatch, point: str
+) -> None:
+    class Killed(BaseException):
+        pass
+
+    def crash(name: str) -> None:
+        if name == point:
+            raise Killed
+
+    with monkeypatch.context() as patched:
+        patched.setattr(advance_moves, "crash_point", crash)
+        with pytest.raises(Killed):
+            swap.tick()
+    swap.tick()
+    assert set(waits(swap)) == {"web", "db"}
+
+
+def test_waits_over_rest(swap: Mover) -> None:
+    swap.tick()
+    client = http(swap)
+    items = client.get("/v1/waits", params={"region": "west"}).json()["items"]
+    assert [(one["reservation"], one["waits_for"], one["level"]) for one in items] == [
+        ("web", "Capacity", "hold"),
+        ("db", "Capacity", "hold"),
+    ]
+    assert items[0]["message"] == waits(swap)["web"].message
+    assert client.get(f"/v1/waits/{items[0]['reservation_id']}").json() == items[0]
+    assert client.get("/v1/waits", params={"reservation": "db"}).json()["items"] == items[1:]
+    assert client.get("/v1/waits/999").status_code == 404
+    assert client.get("/v1/waits", params={"region": "nowhere"}).status_code == 404
+    (server,) = client.get("/v1/servers", params={"name": "server-00"}).json()["items"]
+    assert server["waits"]["waits_for"] == "Capacity"
