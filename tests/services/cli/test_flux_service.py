@@ -1,47 +1,28 @@
-"""Run `plimsoll flux` against a platform of its own: inputs, a plan run, its plan, overrides. All processes are
-real.
+"""Run `plimsoll flux` against a platform of its own: inputs, a plan run, its plan, overrides. Each command is
+a process.
 """
 
+import functools
 import json
-import os
-import subprocess
-import sys
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import httpx
 import pytest
 
-from services.standalone.processes import Command, Process
 from tests.builders.intake import upload_world
 from tests.builders.world import write_world
 
-ROOT = Path(__file__).parents[3]
+pytestmark = pytest.mark.xdist_group("platform")
 
 
 @pytest.fixture
-def platform(tmp_path):
-    """A function that runs `plimsoll`, and a client of its platform."""
-    state = tmp_path / "state"
-    env = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
-    env |= {"PLIMSOLL_STATE_DIR": str(state), "COLUMNS": "200", "PLIMSOLL_PLAN_WINDOW_DAYS": "2"}
-    env["PLIMSOLL_TRACE_WINDOW_S"] = "0.1"
-    command = [sys.executable, "-m", "services.cli.main"]
-    up = Command(name="up", argv=[*command, "up"], env=env, ready=(state / "endpoint.json").exists, cwd=ROOT)
-    process = Process(up, tmp_path)
-    try:
-        process.wait_ready(120)
-        found = json.loads((state / "endpoint.json").read_text())
-        token = Path(found["token_file"]).read_text().strip()
-
-        def run(*arguments):
-            argv = [*command, "flux", *map(str, arguments)]
-            return subprocess.run(argv, env=env, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
-
-        with httpx.Client(base_url=found["url"], headers={"Authorization": f"Bearer {token}"}, timeout=60) as client:
-            yield run, client
-    finally:
-        process.stop(60)
+def client(platform: dict[str, str]) -> Iterator[httpx.Client]:
+    found = json.loads((Path(platform["PLIMSOLL_STATE_DIR"]) / "endpoint.json").read_text())
+    headers = {"Authorization": f"Bearer {Path(found['token_file']).read_text().strip()}"}
+    with httpx.Client(base_url=found["url"], headers=headers, timeout=300) as client:
+        yield client
 
 
 def document(done):
@@ -49,8 +30,8 @@ def document(done):
     return json.loads(done.stdout)
 
 
-def test_a_world_is_put_planned_and_overridden(platform, tmp_path):
-    plimsoll, client = platform
+def test_a_world_is_put_planned_and_overridden(plimsoll, client, tmp_path):
+    plimsoll = functools.partial(plimsoll, "flux")
     world = write_world(tmp_path / "world", traces=60)
     zero = (datetime.now(UTC) - timedelta(days=2)).replace(hour=0, minute=0, second=0, microsecond=0)
     nothing = plimsoll("run")

@@ -1,11 +1,11 @@
-"""Run the command line against a platform of its own, in order, with real processes."""
+"""Run the command line against a platform of its own, in order. Each command is a process."""
 
 import json
 import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -15,49 +15,17 @@ from libs.domain.reservation import ReservationSpec
 from libs.interchange.region.write import save_region
 from services.cli.get import COLUMNS
 from services.cli.main import COMMANDS
-from services.standalone.processes import Command, Process
+from tests.builders.command_line import Plimsoll
 from tests.builders.region import region_image
 
-Plimsoll = Callable[..., subprocess.CompletedProcess[str]]
+pytestmark = pytest.mark.xdist_group("platform")
+
 SPEC = ReservationSpec(capacity_rru=4, rru={"hw-a": 1.0})
 
 
-@pytest.fixture(scope="module")
-def plimsoll(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plimsoll]:
-    state = tmp_path_factory.mktemp("state")
-    env = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
-    env |= {"PLIMSOLL_STATE_DIR": str(state), "PLIMSOLL_SIMULATED_DELAY": "0", "COLUMNS": "200"}
-    command = [sys.executable, "-m", "services.cli.main"]
-    up = Command(
-        name="up",
-        argv=[*command, "up"],
-        env=env,
-        ready=(state / "endpoint.json").exists,
-        cwd=Path(__file__).parents[3],
-    )
-    process = Process(up, state)
-    process.wait_ready(120)
-
-    def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-        argv = [*command, *map(str, arguments)]
-        return subprocess.run(
-            argv,
-            env=env,
-            cwd=up.cwd,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-
-    yield run
-    process.stop(60)
-
-
 def until(ask: Callable[[], str], wanted: str) -> str:
-    """Ask until the answer has the wanted text, for at most a minute."""
-    end = time.monotonic() + 60
+    """Ask until the answer has the wanted text, for at most four minutes."""
+    end = time.monotonic() + 240
     while wanted not in (answer := ask()) and time.monotonic() < end:
         time.sleep(0.5)
     return answer

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from services.standalone.processes import Command, Process
+from tests.builders.command_line import running_platform
 
 ROOT = Path(__file__).parents[3]
 
@@ -33,16 +33,9 @@ def words(text: str) -> str:
 
 @pytest.fixture(scope="module")
 def env(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    state = tmp_path_factory.mktemp("state")
-    env = {name: os.environ[name] for name in ("HOME", "LANG", "TMPDIR") if name in os.environ}
-    env |= {"PLIMSOLL_STATE_DIR": str(state), "PLIMSOLL_SIMULATED_DELAY": "0"}
-    env["PATH"] = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
-    ready = (state / "endpoint.json").exists
-    up = Command(name="up", argv=[sys.executable, "-m", "services.cli.main", "up"], env=env, ready=ready, cwd=ROOT)
-    process = Process(up, state)
-    process.wait_ready(300)
-    yield env
-    process.stop(60)
+    with running_platform(tmp_path_factory.mktemp("state"), PLIMSOLL_SIMULATED_DELAY="0") as env:
+        path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+        yield {name: value for name, value in env.items() if name != "COLUMNS"} | {"PATH": path}
 
 
 def test_every_line_of_the_tour_does_what_the_page_says(env: dict[str, str], tmp_path: Path) -> None:
@@ -55,7 +48,6 @@ def test_every_line_of_the_tour_does_what_the_page_says(env: dict[str, str], tmp
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=300,
             check=False,
         )
         said = done.stdout + done.stderr
