@@ -9,7 +9,12 @@ import pytest
 hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
 
-pytest_plugins = ["tests.fixtures.database", "tests.fixtures.documents", "tests.fixtures.golden"]
+pytest_plugins = [
+    "tests.fixtures.database",
+    "tests.fixtures.documents",
+    "tests.fixtures.golden",
+    "tests.fixtures.scheduling",
+]
 
 SHARED = Path(__file__).parents[2] / "shared"
 

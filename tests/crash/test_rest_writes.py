@@ -27,7 +27,7 @@ def test_a_write_that_is_sent_again_is_done_once(point: str, database_url: str, 
         ensure_admin_token(tx, tmp_path / "token", now=datetime.now(UTC))
         import_region(tx, region_image(), actor="test", now=datetime.now(UTC))
     headers = {"Authorization": f"Bearer {(tmp_path / 'token').read_text().strip()}", **KEY}
-    with listen() as sock, httpx.Client(timeout=30, trust_env=False) as client:
+    with listen() as sock, httpx.Client(timeout=240, trust_env=False) as client:
         url = f"http://127.0.0.1:{sock.getsockname()[1]}"
 
         def send() -> httpx.Response:

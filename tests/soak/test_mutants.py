@@ -43,7 +43,7 @@ def test_each_has_such_a_history() -> None:
 def module_of(replaced: str, **env: str) -> str:
     command = [sys.executable, "-c", ASK, replaced]
     given = {name: value for name, value in os.environ.items() if name != "SOAK_MUTANT"} | env
-    done = subprocess.run(command, cwd=ROOT, env=given, capture_output=True, text=True, timeout=100, check=True)
+    done = subprocess.run(command, cwd=ROOT, env=given, capture_output=True, text=True, timeout=240, check=True)
     return done.stdout.strip()
 
 

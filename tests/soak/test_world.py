@@ -38,7 +38,7 @@ class Running:
 
 
 def until(condition: Callable[[], int | bool]) -> int:
-    deadline = time.monotonic() + 30.0
+    deadline = time.monotonic() + 240.0
     while not (found := condition()):
         assert time.monotonic() < deadline, "waited in vain"
         time.sleep(0.02)

@@ -156,4 +156,4 @@ def test_the_end_of_a_job_wakes_the_scheduler_for_its_lane(database: Database, d
     with Wakeups(database_url, CHANNEL) as wakeups:
         with database.write() as tx:
             finish_job(tx, job)
-        assert wakeups.wait(30.0)
+        assert wakeups.wait(240.0)

@@ -132,7 +132,7 @@ def test_an_explanation_names_the_limits_that_decide():
         msb_share_max=[0.5],
         allowed=[[True, False]],
     )
-    found = {one.name: one for one in decide(snapshot, 0).deciders}
+    found = {one.name: one for one in decide(snapshot, 0, time_s_max=600.0).deciders}
     assert {"MsbShareMax", "Datacenters"} <= found.keys()
     alone = replace(snapshot, reservations=replace(snapshot.reservations, msb_share_max=np.array([np.inf])))
-    assert "MsbShareMax" not in {one.name for one in decide(alone, 0).deciders}
+    assert "MsbShareMax" not in {one.name for one in decide(alone, 0, time_s_max=600.0).deciders}

@@ -58,7 +58,7 @@ def ships(dock: Dock) -> APIRouter:
         def effect(tx):
             dock.launches += 1
             dock.inside.set()
-            assert dock.go_on.wait(20)
+            assert dock.go_on.wait(240)
             if body.name == "wreck":
                 raise RuntimeError("plim_AAAA sank at postgresql://me:hidden@sea/db")
             return Answer(201, Launched(ship=body.name, launches=dock.launches), etag(dock.launches))

@@ -14,8 +14,6 @@ import pytest
 from tests.builders.intake import upload_world
 from tests.builders.world import write_world
 
-pytestmark = pytest.mark.xdist_group("platform")
-
 
 @pytest.fixture
 def client(platform: dict[str, str]) -> Iterator[httpx.Client]:

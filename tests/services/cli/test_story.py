@@ -9,16 +9,12 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import pytest
-
 from libs.domain.reservation import ReservationSpec
 from libs.interchange.region.write import save_region
 from services.cli.get import COLUMNS
 from services.cli.main import COMMANDS
 from tests.builders.command_line import Plimsoll
 from tests.builders.region import region_image
-
-pytestmark = pytest.mark.xdist_group("platform")
 
 SPEC = ReservationSpec(capacity_rru=4, rru={"hw-a": 1.0})
 

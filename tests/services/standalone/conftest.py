@@ -20,7 +20,7 @@ def eventually() -> Callable[[Callable[[], object]], None]:
     """Wait for a condition, for any time up to a limit."""
 
     def wait(condition: Callable[[], object]) -> None:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 240
         while not condition():
             assert time.monotonic() < deadline, "waited in vain"
             time.sleep(0.02)

@@ -56,7 +56,7 @@ def running_prometheus(home: Path, openmetrics: str) -> Iterator[str]:
 
 
 def _until_ready(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 120
     while True:
         assert server.poll() is None, log.read_text()
         try:

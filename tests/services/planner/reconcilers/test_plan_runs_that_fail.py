@@ -135,7 +135,7 @@ def test_cancelling(client, planner, ask, world, database):
 
     def cancelled(tx, words, **window):
         assert client.post(f"/v1/plan-runs/{running}/cancel").json()["cancel_requested"] is True
-        deadline = SystemClock().now() + timedelta(seconds=30)
+        deadline = SystemClock().now() + timedelta(seconds=120)
         while look(client, running)["progress"] == {} and SystemClock().now() < deadline:
             pass  # until the worker has told how far it is, and so has heard of it
         return measure_world(world, DAY_ZERO)(tx, words, **window)

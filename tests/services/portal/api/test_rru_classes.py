@@ -1,6 +1,5 @@
 """The RRU catalogue: versions that wait for approval, requests that name a class, and values of a request's own."""
 
-import time
 from datetime import timedelta
 from pathlib import Path
 
@@ -9,11 +8,12 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from libs.domain.principal import Role
-from libs.reconcile.clock import SystemClock
+from libs.reconcile.clock import ScaledClock, SystemClock
 from libs.store.capacity.quotas import load_quota
 from libs.store.platform.audit import list_entries
 from libs.store.platform.database import Database
 from services.portal.reconcilers.advance_windows import AdvanceWindows
+from services.portal.reconcilers.assess_capacity_request import AssessCapacityRequest
 from services.solver.reconcilers.solve_bindings import SolveBindings
 from services.solver.settings import SolverSettings
 from tests.libs.web.conftest import bearer
@@ -141,15 +141,14 @@ def test_a_request_of_before_takes_the_class_of_now(operator, client, database: 
 
 def test_what_is_scheduled_takes_the_class_of_its_beginning(operator, client, database: Database, solve) -> None:
     put(operator, WEB)
-    begins = SystemClock().now() + timedelta(seconds=1)
+    begins = SystemClock().now() + timedelta(hours=1)
     request = ask(client, database, "later", by_class(4, starts_at=begins.isoformat()))
     assert request.phase == "scheduled"
     put(operator, {"hw-a": 1.0, "hw-b": 4.0}, 1)
     solve()
-    while SystemClock().now() < begins:
-        time.sleep(0.1)
-    assert AdvanceWindows(database, SystemClock(), "west").reconcile() == (1, 0)
-    assert assess(database, request.capacity_request_id).phase == "granted"
+    then = ScaledClock(origin=begins, real_origin=SystemClock().now(), speed=1.0)
+    assert AdvanceWindows(database, then, "west").reconcile() == (1, 0)
+    assert AssessCapacityRequest(database, then, request.capacity_request_id).reconcile().phase == "granted"
     assert client.get("/v1/reservations?name=later").json()["items"][0]["spec"]["rru"]["hw-b"] == 4.0
 
 
