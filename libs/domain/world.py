@@ -113,7 +113,9 @@ class PlanningInputs:
     growth           (T, S)         gamma, inorganic growth in units of the service's own type
     growth_priority  (T, S) float   lower is granted first; inf: always granted in full
     traffic_growth   (T, P)         tau
-    ledger           (K, R)         capacity changes that other writers planned before the first step ends
+    ledger           (T, K, R)      capacity changes by other writers that are due before the end of each step
+    shifts           (P, R)         changes of presence by other writers that are due before the first step ends; a row
+                                    sums to 0
     presence_min     (P, R)         least share of a product's traffic in a region
     presence_max     (P, R)         largest share of a product's traffic in a region
     load_tests       load tests of the services whose capacity must survive the loss of a region
@@ -125,6 +127,7 @@ class PlanningInputs:
     growth_priority: Floats
     traffic_growth: Floats
     ledger: Floats
+    shifts: Floats
     presence_min: Floats
     presence_max: Floats
     controls: ServiceControls
@@ -162,6 +165,15 @@ class ServiceModels:
     coverage: Floats
     spans: Ints
     reasons: Names
+
+    def start_baseline(self, inputs: PlanningInputs) -> Floats:
+        """Return the (T, K, R) baseline with the changes of other writers until the end of each step; at least 0."""
+        return np.maximum(self.baseline + inputs.ledger, 0.0)
+
+    def start_presence(self, inputs: PlanningInputs) -> Floats:
+        """Return the (P, R) presence with the shifts of other writers. A region gives no more than it has."""
+        left = np.maximum(self.presence + inputs.shifts, 0.0)
+        return np.asarray(left / left.sum(1, keepdims=True))
 
     def phi(self) -> Floats:
         """Return the (S, P) capacity that a service needs for 100 % of a product's traffic."""

@@ -21,12 +21,11 @@ def check_placement(
 ) -> list[Violation]:
     """Return every violation of a plan; empty if it may be carried out (Flux, expressions 9 to 15)."""
     found: list[Violation] = []
-    kappa = models.baseline + inputs.ledger
-    own = _own(words, kappa)
-    rho = own - models.phi() @ models.presence
-    before = kappa
+    kappa, explained = models.start_baseline(inputs), models.phi() @ models.start_presence(inputs)
+    before = kappa[0]
     for t in range(len(plan.step)):
-        found += _step(words, models, inputs, plan, t, before, own, rho)
+        own = _own(words, kappa[t])
+        found += _step(words, models, inputs, plan, t, before, own, own - explained)
         before = plan.capacity[t]
     return found
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -32,14 +34,15 @@ def plan_files(planned: Planned) -> dict[str, bytes]:
     return files | {name: content.encode() for name, content in review_of(planned).items()}
 
 
-def plan_summary(planned: Planned) -> dict[str, Any]:
-    """Summarise the plan and each of its steps in a few figures."""
+def plan_summary(planned: Planned, starts: Sequence[datetime]) -> dict[str, Any]:
+    """Summarise the plan and each of its steps in a few figures. `starts` has the start of each step."""
     plan, before, presence = planned.solved.plan, planned.problem.kappa, planned.problem.xi
     steps = []
     for t, step in enumerate(plan.step):
         steps.append(
             {
                 "step": int(step),
+                "starts_at": starts[t].isoformat(),
                 "traffic_moved": float(0.5 * np.abs(plan.traffic[t] - presence).sum(1).mean()),
                 "upsized": float(np.maximum(plan.capacity[t] - before, 0.0).sum()),
                 "freed": float(np.maximum(before - plan.capacity[t], 0.0).sum()),

@@ -42,6 +42,7 @@ class PlannerSettings(CycleSettings):
     bundle_dir      a folder that outlives the process; replay bundles go to `world` in it
     bundles_max     replay bundles kept, the newest
     window_days     whole days of measurements behind a plan, the latest
+    step_days       days that each step of a plan covers
     solve_s_max     real seconds for the linear programs of one plan
     plans_max       number of plans with documents and pictures, and of runs with models, to keep
     """
@@ -49,5 +50,6 @@ class PlannerSettings(CycleSettings):
     bundle_dir: Path = Field(validation_alias="PLIMSOLL_BUNDLE_DIR")
     bundles_max: int = Field(default=12, ge=1, le=10_000, validation_alias="PLIMSOLL_PLAN_BUNDLES_MAX")
     window_days: int = Field(default=14, ge=1, le=366, validation_alias="PLIMSOLL_PLAN_WINDOW_DAYS")
+    step_days: int = Field(default=7, ge=1, le=366, validation_alias="PLIMSOLL_PLAN_STEP_DAYS")
     solve_s_max: float = Field(default=1800.0, gt=0, le=86_400, validation_alias="PLIMSOLL_PLAN_SOLVE_S_MAX")
     plans_max: int = Field(default=104, ge=1, le=10_000, validation_alias="PLIMSOLL_PLANS_MAX")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Protocol
 
 import numpy as np
@@ -20,13 +20,15 @@ from libs.interchange.files.tables import Content
 from libs.interchange.planning_inputs.sets import event_minutes, missing_inputs, source_of
 from libs.interchange.world.demand import dump_demand
 from libs.interchange.world.observations import dump_observations
-from libs.interchange.world.planning_inputs import load_planning_inputs
+from libs.interchange.world.planning_inputs import STEPS_MAX, load_planning_inputs
 from libs.interchange.world.read import in_events, load_cost_models, load_vocabulary
+from libs.store.ledger.planned_changes import load_planned_changes
 from libs.store.planner.executed_changes import load_executed_shares
 from libs.store.planner.plan_overrides import load_overrides_in_force
 from libs.store.planner.planning_inputs import load_version
 from libs.store.platform.database import Transaction
 from libs.store.telemetry.span_batches import count_waiting
+from services.planner.ledger_files import ledger_files, step_numbers
 from services.planner.override_rows import override_rows
 
 EXECUTED_ACTIONS_MIN = 5
@@ -56,6 +58,8 @@ class PlanSnapshot:
     """The input of one plan.
 
     files     the world as a replay bundle holds it; without measurements if there are too many
+    starts    the start of each step
+    unknown   rows of each measurement, and changes of the ledger, that name something unknown
     unsummed  spans that wait to be summed; the demand does not include them
     """
 
@@ -65,13 +69,19 @@ class PlanSnapshot:
     demand: Demand
     cost_models: Floats
     overrides: tuple[PlanOverride, ...]
+    starts: tuple[datetime, ...]
     unknown: Mapping[str, int]
     unsummed: int
     files: Mapping[str, Content]
 
 
-def load_plan_snapshot(tx: Transaction, run: PlanRun, measure: Measure, *, executed_plans: int) -> PlanSnapshot:
-    """Read the pinned inputs of the run. Raises CannotPlan."""
+def load_plan_snapshot(
+    tx: Transaction, run: PlanRun, measure: Measure, *, executed_plans: int, step: timedelta
+) -> PlanSnapshot:
+    """Read the pinned inputs of the run, and the live events of the capacity ledger. Raises CannotPlan.
+
+    step   time that each step of the plan covers. The first one begins when the window of measurements ends.
+    """
     assert run.input_versions is not None
     assert run.window_start is not None
     assert run.window_end is not None
@@ -87,8 +97,15 @@ def load_plan_snapshot(tx: Transaction, run: PlanRun, measure: Measure, *, execu
     shares = load_executed_shares(tx, plans=executed_plans)
     executed = {_EXECUTED[p]: found.share for p, found in shares.items() if found.actions >= EXECUTED_ACTIONS_MIN}
     source = source_of(contents, override_rows(overrides), policy=executed)
+    steps = step_numbers(contents)[:STEPS_MAX]  # the reader refuses more of them
+    starts = tuple(run.window_end + step * t for t in range(len(steps)))
+    # A baseline is the median over the window's days, so it shows what happened in the first half of them.
+    middle = run.window_start + (run.window_end - run.window_start) / 2
+    changes = load_planned_changes(tx, since=middle, ends=[start + step for start in starts])
     try:
         words = load_vocabulary(source)
+        files, unknown_changes = ledger_files(contents, words, steps, *changes)
+        source |= files
         inputs = load_planning_inputs(source, words)
         cost_models = load_cost_models(source, words)
     except InterchangeError as error:
@@ -112,7 +129,8 @@ def load_plan_snapshot(tx: Transaction, run: PlanRun, measure: Measure, *, execu
         demand=measured.demand,
         cost_models=cost_models,
         overrides=overrides,
-        unknown=measured.unknown,
+        starts=starts,
+        unknown={**measured.unknown, "ledger": unknown_changes},
         unsummed=count_waiting(tx).spans,
         files=source if _vast(seen) else source | dump_observations(words, seen) | dump_demand(words, measured.demand),
     )

@@ -40,9 +40,9 @@ class _Draft:
 
     def __init__(self, words: Vocabulary, models: ServiceModels, inputs: PlanningInputs, plan: PlacementPlan) -> None:
         self.words, self.models, self.inputs, self.plan = words, models, inputs, plan
-        self.before = models.baseline + inputs.ledger
+        self.before = models.start_baseline(inputs)[0]
         self.target = plan.capacity[0]
-        moved = plan.traffic[0] - models.presence
+        moved = plan.traffic[0] - models.start_presence(inputs)
         moved = np.where(np.abs(moved) > NOISE, moved, 0.0)
         self.pairs = [(p, *pair) for p in np.flatnonzero(moved.any(1)).tolist() for pair in region_pairs(moved[p])]
         self.serves = models.phi()[words.placement_service] > 0

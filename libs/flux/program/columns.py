@@ -102,14 +102,13 @@ def _residual_columns(p: JointProblem) -> tuple[Floats, Floats, Floats, Indices,
     everywhere = (T, S, R)
     served = p.traffic @ p.phi.T
     kept = np.broadcast_to(p.keeps[None, :, None], everywhere)
-    grows = p.keeps & ((served + p.rho.sum(1) < p.total_min * (1 - 1e-9)) | p.load.any(1))
-    rho = np.broadcast_to(p.rho[None], everywhere)
-    lower = np.where(kept, rho, 0.0)
-    upper = np.where(kept & ~grows[:, :, None], rho, np.inf)
+    grows = p.keeps & ((served + p.rho.sum(2) < p.total_min * (1 - 1e-9)) | p.load.any(1))
+    lower = np.where(kept, p.rho, 0.0)
+    upper = np.where(kept & ~grows[:, :, None], p.rho, np.inf)
     price = p.policy.e5_residual * np.broadcast_to(p.weight[None], everywhere)
     cost = np.where(kept & ~grows[:, :, None], 0.0, price)
-    cell = np.flatnonzero(~kept & (rho < 0))
-    return lower, upper, cost, cell, -rho.ravel()[cell]
+    cell = np.flatnonzero(~kept & (p.rho < 0))
+    return lower, upper, cost, cell, -p.rho.ravel()[cell]
 
 
 def _block(

@@ -201,7 +201,7 @@ def _outlasts_losses(p: JointProblem, plan: PlacementPlan) -> bool:
 
 def _expected_total(p: JointProblem) -> Floats:
     """Return the (T, S) expected capacity worldwide: the need of traffic plus kept residual, at least the baseline."""
-    needed = p.traffic @ p.phi.T + np.where(p.keeps, p.rho.sum(1), 0.0)
+    needed = p.traffic @ p.phi.T + np.where(p.keeps, p.rho.sum(2), 0.0)
     return np.asarray(np.maximum(needed, p.total_min))
 
 

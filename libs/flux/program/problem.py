@@ -16,9 +16,10 @@ class JointProblem:
     """The joint problem. T steps, P products, R regions, H hardware types, S services, K placements (service and type).
 
     phi           (S, P)        capacity for 100 % of a product's traffic, in units of the service's own type
-    xi            (P, R)        presence now
-    kappa         (K, R)        baseline, with the changes of the ledger
-    rho           (S, R)        residual: the part of the baseline that the model does not explain
+    xi            (P, R)        presence now, with the shifts of the ledger
+    kappa         (K, R)        baseline, with the ledger's changes until the end of the first step
+    rho           (T, S, R)     residual: the part of the baseline that the model does not explain. In each step it
+                                includes the ledger's changes until the end of that step.
     keeps         (S,) bool     True if the residual stays as it is
     weight        (S, R)        cost of a unit of residual, as a factor on the policy's
     total_min     (T, S)        least worldwide capacity of a service: its baseline
@@ -90,19 +91,18 @@ def joint_problem(words: Vocabulary, models: ServiceModels, inputs: PlanningInpu
     A service without measurements gets the capacity that controls set, and no growth.
     """
     S = len(words.services)
-    phi = models.phi()
-    kappa = models.baseline + inputs.ledger
-    own = np.zeros((S, kappa.shape[1]))
-    np.add.at(own, words.placement_service, kappa * words.placement_ratio[:, None])
+    phi, xi, kappa = models.phi(), models.start_presence(inputs), models.start_baseline(inputs)
+    own = np.zeros((len(kappa), S, kappa.shape[2]))
+    np.add.at(own.swapaxes(0, 1), words.placement_service, (kappa * words.placement_ratio[:, None]).swapaxes(0, 1))
     controls = inputs.controls
     return JointProblem(
         phi=phi,
-        xi=models.presence,
-        kappa=kappa,
-        rho=own - phi @ models.presence,
+        xi=xi,
+        kappa=kappa[0],
+        rho=own - phi @ xi,
         keeps=~controls.rebalance,
         weight=controls.rebalance_weight[:S],
-        total_min=np.tile(own.sum(1), (len(inputs.step), 1)),
+        total_min=own.sum(2),
         service=words.placement_service,
         kind=words.placement_type,
         ratio=words.placement_ratio,

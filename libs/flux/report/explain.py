@@ -77,7 +77,7 @@ def explain(p: JointProblem, solved: Solved) -> Explanation:
     moved = solved.plan.traffic[0] - p.xi
     return Explanation(
         by_traffic=p.phi[:, :, None] * moved[None],
-        by_residual=solved.plan.residual[0] - p.rho,
+        by_residual=solved.plan.residual[0] - p.rho[0],
         pull=pull - pull.mean(2, keepdims=True),
         pull_by=np.array(FAMILIES, object),
         hardware=-price[rows.fits],

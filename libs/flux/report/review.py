@@ -110,7 +110,7 @@ def _residuals(planned: Planned) -> str:
     words, models = planned.words, planned.models
     shown = largest_first(models.capacity, SERVICES_MAX)
     shown = shown[models.capacity[shown] > 0]
-    share = planned.problem.rho[shown] / models.capacity[shown][:, None]
+    share = planned.problem.rho[0, shown] / models.capacity[shown][:, None]
     return heatmap_svg(
         "Residuals of the baseline",
         f"capacity that the model does not explain, as a share of the service; the largest {len(shown)} services",

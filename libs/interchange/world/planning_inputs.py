@@ -47,7 +47,8 @@ def load_planning_inputs(source: Source, words: Vocabulary) -> PlanningInputs:
         growth=growth,
         growth_priority=priority,
         traffic_growth=_traffic_growth(source, words, steps, problems),
-        ledger=_ledger(source, words, problems),
+        ledger=_ledger(source, words, steps, problems),
+        shifts=_shifts(source, words, steps, problems),
         presence_min=presence_min,
         presence_max=presence_max,
         controls=_controls(source, words, problems),
@@ -119,20 +120,45 @@ def _traffic_growth(source: Source, words: Vocabulary, steps: Floats, problems: 
     return growth
 
 
-def _ledger(source: Source, words: Vocabulary, problems: Problems) -> Floats:
-    """Return the (K, R) sum of all planned changes."""
+def _ledger(source: Source, words: Vocabulary, steps: Floats, problems: Problems) -> Floats:
+    """Return the (T, K, R) sum of the changes that are due before the end of each step."""
     table = WorldTable(
         source,
         "ledger",
         problems,
-        fields={"service": "name", "region": "name", "hardware_type": "name", "delta": "number"},
+        fields={"step": "number", "service": "name", "region": "name", "hardware_type": "name", "delta": "number"},
         optional=True,
     )
-    change = np.zeros((len(words.placement_service), len(words.regions)))
-    placement = placements_of(table, words)
-    region = table.known("region", words.regions, "region")
-    np.add.at(change, (placement, region), table.numbers("delta", least=-np.inf))
-    return change
+    change = np.zeros((len(steps) + 1, len(words.placement_service), len(words.regions)))
+    where = _due(table, steps), placements_of(table, words), table.known("region", words.regions, "region")
+    np.add.at(change, where, table.numbers("delta", least=-np.inf))
+    return np.asarray(change[:-1].cumsum(0))
+
+
+def _shifts(source: Source, words: Vocabulary, steps: Floats, problems: Problems) -> Floats:
+    """Return the (P, R) changes of presence that are due before the end of the first step. The planner service writes
+    this table from the events of its capacity ledger.
+    """
+    table = WorldTable(
+        source,
+        "ledger_shifts",
+        problems,
+        fields={"step": "number", "product": "name", "from_region": "name", "to_region": "name", "share": "number"},
+        optional=True,
+    )
+    moved = np.zeros((len(words.products), len(words.regions)))
+    product, now = table.known("product", words.products, "product"), _due(table, steps) == 0
+    share = np.where(now, table.numbers("share", least=-np.inf), 0.0)
+    for field, sign in (("from_region", -1.0), ("to_region", 1.0)):
+        np.add.at(moved, (product, table.known(field, words.regions, "region")), sign * share)
+    return moved
+
+
+def _due(table: WorldTable, steps: Floats) -> Indices:
+    """Return the index of the step from which each row counts. Without a step it counts from the first one, and after
+    the last step it gets the index T.
+    """
+    return np.asarray(np.searchsorted(steps, table.optional_numbers("step", -np.inf)), np.int32)
 
 
 def _presence(source: Source, words: Vocabulary, problems: Problems) -> tuple[Floats, Floats]:

@@ -127,7 +127,13 @@ class MakePlacementPlan:
     def _plan(self, run: PlanRun, progress: ProgressRecorder) -> PlanRunStatus:
         step_s: dict[str, float] = {}
         with span("plan load"), _timed(step_s, "load"), self.database.snapshot() as tx:
-            found = load_plan_snapshot(tx, run, self.measure, executed_plans=self.settings.executed_plans)
+            found = load_plan_snapshot(
+                tx,
+                run,
+                self.measure,
+                executed_plans=self.settings.executed_plans,
+                step=timedelta(days=self.settings.step_days),
+            )
         bundle = self._keep(run, found.files)
         progress.report("model")
         with span("plan model"), _timed(step_s, "model"):
@@ -163,7 +169,7 @@ class MakePlacementPlan:
         self, run: PlanRun, found: PlanSnapshot, models: ServiceModels, planned: Planned, step_s: dict[str, float]
     ) -> PlanRunStatus:
         """Commit in one transaction the plan with its documents, the target, and the end of the run."""
-        files, summary, now = plan_files(planned), plan_summary(planned), self.clock.now()
+        files, summary, now = plan_files(planned), plan_summary(planned, found.starts), self.clock.now()
         with span("plan commit"), self.database.write() as tx:
             placement_plan_id = commit_placement_plan(
                 tx,

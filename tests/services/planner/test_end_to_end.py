@@ -65,7 +65,7 @@ def test_the_service_plans_as_the_files_do(through_the_service, world):
     offline = make_plan(world)
     # Usage and traffic are stored in single precision.
     assert plan["summary"]["objective"] == pytest.approx(offline.solved.solution.objective, rel=1e-5)
-    assert run["report"]["unknown"] == {"usage": 0, "traffic": 0, "demand": 0}
+    assert run["report"]["unknown"] == {"usage": 0, "traffic": 0, "demand": 0, "ledger": 0}
     assert run["report"]["spans"] == 480
     shares = offline.models.attribution
     for s, service in enumerate(offline.words.services):

@@ -63,7 +63,7 @@ def test_services_are_large_enough_before_traffic_comes_and_until_it_is_gone(pla
 def test_changes_too_small_to_matter_are_left_out_where_there_is_room(planned):
     words, models, inputs, _, solved, _ = planned
     capacity = models.capacity[words.placement_service][:, None]
-    before = models.baseline + inputs.ledger
+    before = models.start_baseline(inputs)[0]
     change = 0.5 * SMALL * capacity * np.where(np.arange(before.size).reshape(before.shape) % 2, 1.0, -1.0)
     plenty, none = np.full_like(solved.plan.spare, 1e9), np.zeros_like(solved.plan.spare)
 

@@ -34,32 +34,87 @@ def test_what_the_ledger_plans_is_where_the_plan_starts():
     words, models, inputs = world
     still = controlled(world, rebalance=np.zeros(6, bool))
     ledger = np.zeros_like(inputs.ledger)
-    ledger[2, 0], ledger[3, 1] = 5.0, -0.2 * models.baseline[3, 1]
+    ledger[0, 2, 0], ledger[0, 3, 1] = 5.0, -0.2 * models.baseline[3, 1]
     _, without = solve(world, controls=still)
     p, plan = solve(world, controls=still, ledger=ledger)
-    assert p.kappa == pytest.approx(models.baseline + ledger)
-    assert plan.residual[0] - without.residual[0] == pytest.approx(ledger)  # no model explains the plans of others
+    assert p.kappa == pytest.approx(models.baseline + ledger[0])
+    assert plan.residual[0] - without.residual[0] == pytest.approx(ledger[0])  # no model explains the plans of others
     assert plan.capacity[0, 2].sum() >= models.baseline[2].sum() + 5.0 - 1e-6  # and it is not removed again
     held = replace(inputs, controls=still, ledger=ledger)
     resized = {(a.service, a.region): a for a in plan_execution(words, models, held, plan).actions}
     for s, r in ((2, 0), (3, 1)):
         action = resized.get((str(words.services[s]), str(words.regions[r])))
         if action is not None:  # the change of others is not made a second time
-            assert action.before == pytest.approx(models.baseline[s, r] + ledger[s, r])
-    freed = np.maximum(models.baseline + ledger - plan.capacity[0], 0.0)
+            assert action.before == pytest.approx(models.baseline[s, r] + ledger[0, s, r])
+    freed = np.maximum(models.baseline + ledger[0] - plan.capacity[0], 0.0)
     assert plan.double_occupancy[0] == pytest.approx(p.pooled(freed))
 
 
 def test_the_ledger_sums_what_all_writers_plan(tmp_path):
     folder = write_world(tmp_path / "world", traces=2)
     header = ["step", "kind", "service", "region", "hardware_type", "delta"]
-    rows = [[1, "manual", "store", "east", "compute", 0.5], [1, "launch", "store", "east", "compute", -0.2]]
+    where = ["store", "east", "compute"]
+    rows = [
+        ["", "manual", *where, 0.5],
+        [1, "launch", *where, -0.2],
+        [2, "launch", *where, 2.0],
+        [9, "late", *where, 7.0],
+    ]
     write_table(folder, "ledger", header, rows)
     words = load_vocabulary(folder)
-    found = load_planning_inputs(folder, words).ledger
+    inputs = load_planning_inputs(folder, words)
     at = list(words.services).index("store"), list(words.regions).index("east")
-    assert found[at] == pytest.approx(0.3)
-    assert np.count_nonzero(found) == 1
+    assert inputs.step.tolist() == [1, 2]
+    assert inputs.ledger[:, *at] == pytest.approx([0.3, 2.3])  # a change of step 2 is none of today
+    assert np.count_nonzero(inputs.ledger) == 2
+
+
+def test_a_later_change_of_others_counts_from_its_step_on():
+    world = random_world(1, steps=2)
+    words, models, inputs = world
+    still = controlled(world, rebalance=np.zeros(6, bool))
+    ledger = np.zeros_like(inputs.ledger)
+    ledger[1, 2, 0] = 5.0
+    _, without = solve(world, controls=still)
+    p, plan = solve(world, controls=still, ledger=ledger)
+    assert p.kappa == pytest.approx(models.baseline)
+    assert plan.residual - without.residual == pytest.approx(p.own(ledger))
+    assert plan.capacity[1, 2].sum() >= models.baseline[2].sum() + 5.0 - 1e-6
+    held = replace(inputs, controls=still, ledger=ledger)
+    here = str(words.services[2]), str(words.regions[0])
+    resized = [a for a in plan_execution(words, models, held, plan).actions if (a.service, a.region) == here]
+    assert all(a.before == pytest.approx(models.baseline[2, 0]) for a in resized)
+
+
+def test_a_shift_of_others_is_where_the_traffic_starts():
+    world = random_world(1, steps=1)
+    words, models, inputs = world
+    shifts = np.zeros_like(inputs.shifts)
+    shifts[0, 0], shifts[0, 1] = -0.05, 0.05
+    p, plan = solve(world, shifts=shifts)
+    assert p.xi == pytest.approx(models.presence + shifts)
+    assert p.rho[0] == pytest.approx(p.own(p.kappa) - p.phi @ (models.presence + shifts))
+    moved, regions = np.zeros(len(words.regions)), words.regions.tolist()
+    for action in plan_execution(words, models, replace(inputs, shifts=shifts), plan).actions:
+        if action.phase is Phase.SHIFT and action.product == words.products[0]:
+            moved[regions.index(action.region)] -= action.after
+            moved[regions.index(action.to_region)] += action.after
+    assert moved == pytest.approx(plan.traffic[0, 0] - p.xi[0], abs=1e-5)  # the shift of others is not made again
+    beyond = replace(inputs, shifts=10 * shifts)
+    assert models.start_presence(beyond).min() >= 0.0
+    assert models.start_presence(beyond).sum(1) == pytest.approx(1.0)
+
+
+def test_shifts_of_the_ledger_are_read_until_the_first_step_ends(tmp_path):
+    folder = write_world(tmp_path / "world", traces=2)
+    header = ["step", "product", "from_region", "to_region", "share"]
+    write_table(folder, "ledger_shifts", header, [[1, "shop", "east", "west", 0.1], [2, "shop", "west", "east", 0.5]])
+    words = load_vocabulary(folder)
+    shifts = load_planning_inputs(folder, words).shifts
+    shop, regions = list(words.products).index("shop"), list(words.regions)
+    assert shifts[shop, regions.index("east")] == pytest.approx(-0.1)
+    assert shifts[shop, regions.index("west")] == pytest.approx(0.1)
+    assert np.count_nonzero(shifts) == 2
 
 
 def test_a_residual_that_the_owner_keeps_stays_and_others_shrink():

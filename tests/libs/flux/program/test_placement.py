@@ -50,7 +50,7 @@ def appendix(p, growth):
         for s in range(S):
             for r in range(R):
                 keep = bool(p.keeps[s])
-                rho = p.rho[s, r]
+                rho = p.rho[t, s, r]
                 var(("r", t, s, r), 0.0, rho if keep else min(rho, 0.0), rho if keep else None)
                 var(("abs", t, s, r), 0.0 if keep else e.e5_residual)
         for h in range(H):
