@@ -38,11 +38,13 @@ class CostTable:
 def most_cost_units(spec: ReservationSpec, table: CostTable) -> float:
     """Return the most cost units that a reservation with this spec may come to hold.
 
-        max_t cost[t] * max(k[t] + b[t], sum_d a[t,d])
+        max_t cost[t] * min(max(k[t] + b[t], sum_d a[t,d]), M h[t])
 
     k[t]    servers that give the capacity, if all are of type t
     a[t,d]  least number of them in datacenter d, by the lower bounds of the affinity bands
-    b[t]    servers of the embedded buffer, spread over the MSBs as evenly as the bands allow; 0 if none
+    b[t]    servers of the embedded buffer: those of the fullest MSB, if they are spread over the MSBs as evenly as the
+            bands and the allowed datacenters let them; 0 if none
+    M h[t]  the most that the hard limit on one MSB lets M MSBs hold
 
     The formula and its limits: docs/designs/0026-units-of-the-operators.md.
     """
@@ -72,19 +74,45 @@ def listed_units(types: Names, units: Mapping[str, float]) -> Floats:
 def _servers(spec: ReservationSpec, rru: float, table: CostTable) -> float:
     """Return the most servers that a reservation may come to hold, if each gives `rru`."""
     capacity = spec.capacity_rru
+    msbs = {name: number for name, number in table.msbs.items() if not spec.datacenters or name in spec.datacenters}
+    bands = {name: share for name, share in spec.affinity.items() if not spec.datacenters or name in spec.datacenters}
+    tolerance = table.affinity_tolerance
+    least = {name: _count(max(0.0, share - tolerance) * capacity / rru) for name, share in bands.items()}
+    most = {name: _room((share + tolerance) * capacity / rru) for name, share in bands.items()}
     needed = _count(capacity / rru)
-    least = {
-        datacenter: _count(max(0.0, share - table.affinity_tolerance) * capacity / rru)
-        for datacenter, share in spec.affinity.items()
-    }
-    buffer = 0.0
-    if spec.survives_msb_loss:
-        allowed = spec.datacenters or table.msbs
-        msbs = sum(table.msbs.get(datacenter, 0) for datacenter in allowed)
-        buffer = _count(needed / max(1, msbs - 1))
-        for datacenter, servers in least.items():
-            buffer = max(buffer, _count(servers / max(1, table.msbs.get(datacenter, 1))))
-    return min(SERVERS_MAX, max(needed + buffer, sum(least.values())))
+    fullest = _fullest_msb(needed, msbs, least, most) if spec.survives_msb_loss else 0.0
+    limit = np.inf
+    if spec.msb_share_max is not None:
+        limit = sum(msbs.values()) * _room(spec.msb_share_max * capacity / rru)
+    return min(SERVERS_MAX, max(needed + fullest, sum(least.values())), limit)
+
+
+def _fullest_msb(
+    needed: float, msbs: Mapping[str, int], least: Mapping[str, float], most: Mapping[str, float]
+) -> float:
+    """Return the fewest servers x of the fullest MSB with which `needed` servers survive its loss.
+
+        sum_d min(most[d], msbs[d] x)  >=  needed + x,    msbs[d] x >= least[d]    for all d
+
+    If no x will do, the bands cannot hold, and x is that without `most`.
+    """
+    floor = max((_count(number / max(1, msbs.get(name, 1))) for name, number in least.items()), default=0.0)
+
+    def others(x: float) -> float:
+        return sum(min(most.get(name, np.inf), number * x) for name, number in msbs.items()) - x
+
+    full, free, found = 0.0, sum(msbs.values()), []
+    for name in sorted(msbs, key=lambda name: most.get(name, np.inf) / max(1, msbs[name])):
+        # With x, the datacenters before this one are full, and those from here on are not.
+        found.append(max(floor, _count((needed - full) / max(1, free - 1))))
+        full, free = full + most.get(name, np.inf), free - msbs[name]
+    fits = [x for x in found if others(x) >= needed]
+    return min(fits, default=max(floor, _count(needed / max(1, sum(msbs.values()) - 1))))
+
+
+def _room(servers: float) -> float:
+    """Return a number of servers, rounded down unless it falls short of a whole number by rounding only."""
+    return float(np.floor(min(servers, SERVERS_MAX) * (1.0 + ROUNDING)))
 
 
 def _count(servers: float) -> float:

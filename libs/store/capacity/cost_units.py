@@ -40,6 +40,7 @@ _USES = f"""
         FROM by_type GROUP BY 1
     )
     SELECT owner, reservation_id, name, deleted_at IS NULL AS live, capacity_rru, survives_msb_loss,
+           msb_share_max,
            coalesce(held, '{{}}') AS held, coalesce(targeted, '{{}}') AS targeted,
            coalesce((SELECT jsonb_object_agg(hardware_types.name, rru)
                      FROM reservation_rru JOIN hardware_types USING (hardware_type_id)
@@ -112,5 +113,6 @@ def _spec(row: sa.RowMapping) -> ReservationSpec:
         rru=row["rru"],
         survives_msb_loss=row["survives_msb_loss"],
         affinity=row["affinity"],
+        msb_share_max=row["msb_share_max"],
         datacenters=tuple(row["datacenters"]),
     )

@@ -1,10 +1,12 @@
 """The most cost units that a reservation may come to hold."""
 
+import itertools
 import math
 from typing import Any
 
+import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from libs.domain.cost_units import CostTable, most_cost_units
@@ -30,11 +32,57 @@ def most(capacity_rru: float, **spec: Any) -> float:
         (10, {"affinity": {"dc-00": 10.0, "dc-01": 10.0}}, 200),
         (10, {"affinity": {"dc-00": 0.5, "dc-01": 0.5}}, 10),
         (10, {"affinity": {"dc-00": 1.2}, "survives_msb_loss": True}, 16),  # 12 in two MSBs, 6 of them lost at once
+        # One server in dc-00 at most, so that one MSB of dc-01 may have 9 of 18.
+        (10, {"affinity": {"dc-00": 0.1}, "survives_msb_loss": True}, 19),
+        (10, {"affinity": {"dc-00": 0.5, "dc-01": 0.5}, "datacenters": ("dc-01",)}, 10),
+        (10, {"survives_msb_loss": True, "msb_share_max": 0.5}, 14),
+        (10, {"survives_msb_loss": True, "msb_share_max": 0.3}, 12),  # never all that it needs
+        (10, {"rru": {"small": 4.0}, "msb_share_max": 0.3}, 0),  # no server of 4 RRU fits below 3 RRU
+        (10, {"rru": {"small": 1.0, "big": 4.0}, "msb_share_max": 0.3}, 10),
         (0.1 + 0.2, {"rru": {"small": 0.3}}, 1),  # rounding takes no server
     ],
 )
 def test_it_counts_servers_buffer_and_shares(capacity_rru: float, spec: dict, units: float) -> None:
     assert most(capacity_rru, **spec) == units
+
+
+def fewest(needed: int, spec: ReservationSpec) -> float:
+    """Return the fewest servers over two MSBs in each of two datacenters that keep to everything; inf: none do."""
+    each = range(int(needed) + 1)
+    loads = np.array(list(itertools.product(each, repeat=4)))
+    total, capacity = loads.sum(1), spec.capacity_rru
+    fits = total - (loads.max(1) if spec.survives_msb_loss else 0) >= needed
+    for name, own in (("dc-00", loads[:, :2]), ("dc-01", loads[:, 2:])):
+        if name in spec.affinity:
+            fits &= np.abs(own.sum(1) - spec.affinity[name] * capacity) <= 0.05 * capacity + 1e-9
+        if spec.datacenters and name not in spec.datacenters:
+            fits &= own.sum(1) == 0
+    fits &= loads.max(1) <= (1.0 if spec.msb_share_max is None else spec.msb_share_max) * capacity + 1e-9
+    return float(total[fits].min()) if fits.any() else math.inf
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.integers(1, 6),
+    st.booleans(),
+    st.dictionaries(st.sampled_from(["dc-00", "dc-01"]), st.sampled_from([0.0, 0.1, 0.2, 0.5, 0.8, 1.0, 1.5])),
+    st.sampled_from([(), ("dc-00",), ("dc-01",)]),
+    st.sampled_from([None, 0.2, 0.34, 0.5, 1.0]),
+)
+def test_it_is_the_fewest_servers_that_keep_to_shares_and_hard_limits(
+    capacity: int, survives: bool, affinity: dict, datacenters: tuple, share: float | None
+) -> None:
+    spec = ReservationSpec(
+        capacity_rru=capacity,
+        rru={"small": 1.0},
+        survives_msb_loss=survives,
+        affinity=affinity,
+        datacenters=datacenters,
+        msb_share_max=share,
+    )
+    wanted = fewest(capacity, spec)
+    assume(math.isfinite(wanted))
+    assert most_cost_units(spec, TABLE) == wanted
 
 
 @given(st.floats(1e-300, 1e12), st.floats(1e-300, 1e6), st.floats(0, 10))

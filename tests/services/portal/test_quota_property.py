@@ -1,4 +1,4 @@
-"""No request, resize, affinity, window or unit lets an owner hold more cost units than its quota."""
+"""No request, resize, affinity, window, unit or hard limit lets an owner hold more cost units than its quota."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -31,6 +31,8 @@ SPECS = st.fixed_dictionaries(
         "affinity": st.dictionaries(st.sampled_from(["dc-00", "dc-01"]), st.sampled_from([0, 0.5, 1, 1.3, 4, 10])),
         "starts_at": st.sampled_from([timedelta(hours=-1), timedelta(days=2)]),
         "ends_at": st.sampled_from([timedelta(milliseconds=1500), timedelta(days=3)]),
+        "msb_share_max": st.sampled_from([0.1, 0.25, 0.5, 1]),
+        "datacenters": st.lists(st.sampled_from(["dc-00", "dc-01"]), min_size=1, unique=True),
         "msb_spread_limit": st.sampled_from([0.05, 0.3, 1]),
     },
 )
@@ -129,6 +131,8 @@ def five(hardware_type: str, **more: object) -> dict:
 @example([("create", five("hw-a")), ("move", None), ("resize", five("hw-b"))])
 @example([("create", five("hw-a")), ("move", None), ("resize", five("hw-a", affinity={"dc-00": 10, "dc-01": 10}))])
 @example([("create", five("hw-a")), ("move", None), ("delete", None), ("create", five("hw-b")), ("move", None)])
+@example([("create", five("hw-a")), ("move", None), ("resize", five("hw-a", datacenters=["dc-01"])), ("solve", None)])
+@example([("create", five("hw-b")), ("move", None), ("resize", five("hw-b", msb_share_max=0.25)), ("solve", None)])
 def test_an_owner_never_holds_more_than_its_quota(world: World, steps: list[tuple[str, dict | None]]) -> None:
     """By target the quota always holds. A request never makes the servers that are bound or targeted pass it. Only a
     solve that exchanges servers may, until the moves are done.

@@ -49,8 +49,13 @@ def settings(tmp_path: Path) -> SolverSettings:
 
 
 @pytest.fixture
-def solver(database: Database, settings: SolverSettings) -> Callable[[], SolveBindings]:
-    return lambda: SolveBindings(database, SystemClock(), settings, "west", "test")
+def solver_of(settings: SolverSettings) -> Callable[[Database], SolveBindings]:
+    return lambda database: SolveBindings(database, SystemClock(), settings, "west", "test")
+
+
+@pytest.fixture
+def solver(database: Database, solver_of: Callable[[Database], SolveBindings]) -> Callable[[], SolveBindings]:
+    return lambda: solver_of(database)
 
 
 @pytest.fixture
