@@ -33,7 +33,7 @@ def bound_from_prices(model: Model, price: Floats) -> float:
 
 
 def usable_prices(model: Model, price: Floats) -> Floats:
-    """Return the prices (N,) with 0 for those that are not finite or point at an infinite side of their row."""
+    """Return the prices (N,). A price that is not finite, or points at an infinite side of its row, becomes 0."""
     endless = (np.isinf(model.row_lower) & (price > 0)) | (np.isinf(model.row_upper) & (price < 0))
     return np.nan_to_num(np.where(endless, 0.0, price), nan=0.0, posinf=0.0, neginf=0.0)
 

@@ -23,7 +23,7 @@ from libs.mip.scaling import Scaling, scaled
 
 Method = Literal["ipm", "pdlp", "simplex"]
 Progress = Callable[[float, float, float], None]
-"""A callback with the incumbent's objective, the bound and the gap; a value is inf while it is unknown."""
+"""A callback that takes the incumbent's objective, the bound and the gap. Each is inf while it is unknown."""
 Cancelled = Callable[[], bool]
 
 
@@ -54,12 +54,12 @@ NO_LIMITS = Limits()
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """A simplex basis: the start of simplex on a model of the same shape. Its content is opaque."""
+    """A simplex basis. A simplex run on a model of the same shape can start from it. Its content is opaque."""
 
     _inner: Any
 
     def extended(self, rows: int) -> Basis:
-        """Return the basis of the same model after `rows` more rows were added at its end."""
+        """Return the basis for the same model with `rows` more rows at its end."""
         inner: Any = highspy.HighsBasis()
         inner.valid, inner.col_status = True, self._inner.col_status
         inner.row_status = [*self._inner.row_status, *[highspy.HighsBasisStatus.kBasic] * rows]
@@ -72,12 +72,12 @@ class Solution:
 
     x          (C,) or None  the best point; None if the run found none
     price      (N,) or None  row prices of a linear program: the cost of one more unit of the row's bound
-    objective  of x; inf if there is no x
-    bound      no point is cheaper. Linear: from the prices alone, see bound_from_prices. Integer: the tree's bound
+    objective  cost of x; inf if there is no x
+    bound      no point costs less. Linear: from the prices alone, see bound_from_prices. Integer: the tree's bound
     optimal    proven within the gap asked for
     limited    a limit or the caller stopped the run
     timed_out  the time limit or the caller stopped the run
-    basis      of a linear program that ended in a vertex
+    basis      basis of a linear program that ended in a vertex, else None
     """
 
     x: Floats | None
@@ -105,7 +105,7 @@ def solve_lp(
 ) -> Solution:
     """Solve the relaxation of a model: integrality is ignored.
 
-    method  ipm, pdlp or simplex; with a start, simplex in any case
+    method  ipm, pdlp or simplex. If `start` is given, simplex is used in any case
     start   basis of a model of the same shape; simplex continues from it
 
     The method ipm skips crossover unless a vertex is asked for: prices and a central point cost a tenth of a basis. The
@@ -139,8 +139,8 @@ def solve_mip(
 ) -> Solution:
     """Solve a mixed-integer model by branch and bound.
 
-    start       (C,) a point to begin from; nan where unknown. The answer is never worse than a feasible start
-    restarts    presolve again once enough columns are fixed: this pays in long searches only
+    start       (C,) a point to begin from; nan: unknown value. The answer is never worse than a feasible start
+    restarts    whether to presolve again once enough columns are fixed. This pays in long searches only
     heuristics  share of the effort spent on better points rather than on bounds
     presolve    reduce the model first
     tolerance   largest violation of rows, integrality and prices. None: HiGHS's own, 1e-6 and 1e-7

@@ -13,7 +13,7 @@ from libs.mip.model import Indices, Model
 
 
 def least_relaxation(model: Model, columns: Indices, rows: Indices) -> tuple[Floats, Floats] | None:
-    """Return the changes of these column and row bounds, least in sum, that make the model feasible.
+    """Return the changes of the bounds of `columns` and `rows` that make the model feasible. Their sum is least.
 
         min sum (under + over)   such that   lower - under <= x <= upper + over     likewise for the rows
 

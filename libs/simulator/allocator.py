@@ -35,7 +35,7 @@ def decide_in_use(
 ) -> tuple[InUseDecision, ...]:
     """Return the decisions to put containers on `used_share` of the servers (RAS, 4.6: about 80 %).
 
-    Only servers that have joined a reservation and stay in it are candidates. Those of a shared buffer have joined
+    Only servers that have joined a reservation and stay in it are candidates. Servers of a shared buffer have joined
     none. The choice depends on the names alone, so a second call decides the same. Servers in use are left alone,
     because the mover preempts them.
     """

@@ -55,7 +55,7 @@ def draw_demand(
 ) -> tuple[DemandEvent, ...]:
     """Return the events in order of time. The same arguments give the same events.
 
-    requests_per_day    None: as many as in the trace
+    requests_per_day    None: the number of the trace
     load                share of the region's RRU asked for at a time, in steady state
 
     The sizes of the trace are scaled to reach the load (Little's law).

@@ -22,7 +22,7 @@ class FailureRates:
     """Rates and mean durations of failures. Durations are exponentially distributed.
 
     server_share_down                share of servers that are down at a time
-    racks_per_year, msbs_per_year    share of them that fail in a year
+    racks_per_year, msbs_per_year    share of racks, and of MSBs, that fail in a year
     """
 
     server_share_down: float = 0.01

@@ -17,7 +17,9 @@ class QuantileTable:
 
     @property
     def mean(self) -> float:
-        """Mean of the values that draw() returns. It can differ from the mean of the data behind the quantiles."""
+        """Return the mean of the values that draw() returns. It can differ from the mean of the data behind the
+        quantiles.
+        """
         return float((self._values[1:] + self._values[:-1]).mean() / 2)
 
     def draw(self, random: np.random.Generator, count: int) -> Floats:

@@ -40,8 +40,8 @@ class MaintenanceRefused(Exception):
 class MaintenanceRequest:
     """A request for planned maintenance.
 
-    ends_at          expected end; None: until somebody ends it
-    override_reason  why an operator lets it begin against the rules; None: it asks
+    ends_at          expected end; None: until a caller ends the event
+    override_reason  why an operator lets the event begin against the rules; None: the rules decide
     """
 
     region: str
@@ -54,10 +54,10 @@ class MaintenanceRequest:
 
 
 def ask_queue(tx: Transaction, region_id: int, *, now: datetime) -> int:
-    """Let events begin and end with the clock, and ask those that wait, in the order of asking.
+    """Begin and end events that are due, and ask the rules about the events that wait, in the order of their requests.
 
-    The first that must wait blocks those behind it. Return the number of servers that became available or unavailable.
-    Idempotent: a repetition writes nothing.
+    The first event that must wait blocks the events behind it. Return the number of servers that became available or
+    unavailable. Idempotent: a repetition writes nothing.
     """
     changed = refresh_unavailability(tx, region_id, now=now)  # takes the lock of the region's events
     waiting: list[UnavailabilityEvent] = []
@@ -73,7 +73,7 @@ def ask_queue(tx: Transaction, region_id: int, *, now: datetime) -> int:
 
 
 def foresee(tx: Transaction, request: MaintenanceRequest, *, now: datetime) -> MaintenanceAnswer:
-    """Return the answer that a request would get now, whenever it begins. It writes nothing. Raises NotFound."""
+    """Return the answer that a request would get now, whenever the event begins. Write nothing. Raises NotFound."""
     region_id = load_region(tx, request.region).region_id
     scope_id = find_scope(tx, region_id, request.scope, request.scope_name)
     waiting = list_asking(tx, region_id, now=now)
@@ -84,7 +84,7 @@ def foresee(tx: Transaction, request: MaintenanceRequest, *, now: datetime) -> M
 def request_maintenance(
     tx: Transaction, request: MaintenanceRequest, *, actor: str, now: datetime
 ) -> tuple[UnavailabilityEvent, Approval | None]:
-    """Record planned maintenance and ask for it. An override may come with an approval that it waits for.
+    """Record planned maintenance, and ask the rules. An override may wait for an approval.
 
     Raises NotFound. Raises MaintenanceRefused if the rules refuse it, or will refuse it whenever it is due.
     """
@@ -136,7 +136,9 @@ def _override(
     actor: str,
     now: datetime,
 ) -> tuple[UnavailabilityEvent, Approval | None]:
-    """Record maintenance that need not ask. If the region's limits demand four eyes, it waits for an approval."""
+    """Record maintenance that begins against the rules. If the region's limits demand four eyes, it waits for an
+    approval.
+    """
     if not load_approval_limits(tx, region_id).four_eyes:
         return _open(tx, request, EventState.ALLOWED, answer, actor, now), None
     event = _open(tx, request, EventState.AWAITING_APPROVAL, answer, actor, now)

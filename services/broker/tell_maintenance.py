@@ -1,4 +1,6 @@
-"""Say when planned maintenance must return its servers, and when it has not: within 30 minutes (RAS, 3.3.1)."""
+"""Report reservations that need servers back from planned maintenance. It has 30 minutes to return them (RAS,
+3.3.1).
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ _SHOWN_MAX = 10
 def tell_need(tx: Transaction, region_id: int, *, now: datetime) -> None:
     """Set the region's condition MaintenanceReturns. Idempotent: the same state at the same time writes nothing.
 
-    True: no reservation needs the servers. Unknown: one does, for less than RETURN_WITHIN. False: for longer.
+    True: no reservation needs the servers. Unknown: a reservation has needed them for less than RETURN_WITHIN. False: a
+    reservation has needed them for longer.
     """
     kind = RegionConditionType.MAINTENANCE_RETURNS
     need, before = load_maintenance_need(tx, region_id, now=now), load_condition(tx, region_id, kind)

@@ -16,16 +16,16 @@ from services.cli.output import note
 
 Json = dict[str, Any]
 _PATIENCE_S_MAX = 30.0
-"""Seconds of retries while the platform restarts, and the longest obeyed Retry-After."""
+"""Most seconds of retries while the platform restarts, and the longest Retry-After that a command obeys."""
 _SILENT_S = 0.5
-"""Seconds; shorter pauses are not announced."""
+"""Shortest pause, in seconds, that a command announces."""
 _ASKED_TOO_MUCH, _UNAVAILABLE = 429, 503
 _PLACES = tuple(f"There is no {scope} " for scope in ("rack", "msb", "datacenter"))
 
 
 class Client:
-    """One platform, one token. Every write carries an idempotency key, so it can be repeated after a broken
-    connection.
+    """A client of one platform with one token. Every write carries an idempotency key, so it can be repeated after a
+    broken connection.
     """
 
     def __init__(self, url: str, token: str, *, timeout_s: float = 60.0) -> None:
@@ -39,17 +39,17 @@ class Client:
         return cls(*find_connection())
 
     def close(self) -> None:
-        """Close its connections."""
+        """Close the connections."""
         self._http.close()
 
     def get(self, path: str, **query: object) -> Json:
-        """GET one document."""
+        """Return the document at `path`."""
         # None and not {}: an empty dict would remove the query that is part of the path.
         answer: Json = self._send("GET", path, params=_given(query) or None).json()
         return answer
 
     def download(self, path: str, *, accept: str | None = None, **query: object) -> bytes:
-        """GET a file, in the form `accept` if given."""
+        """Return the content of the file at `path`, in the media type `accept` if it is given."""
         headers = None if accept is None else {"Accept": accept}
         return self._send("GET", path, headers=headers, params=_given(query) or None).content
 
@@ -73,13 +73,15 @@ class Client:
         generation: int | None = None,
         **query: object,
     ) -> Json:
-        """POST, at a generation if given, and return the answer."""
+        """Send a POST request, and return the answer. If `generation` is given, it fails unless the object is at that
+        generation.
+        """
         request: dict[str, Any] = {"json": body, "files": files, "timeout": timeout_s, "params": _given(query) or None}
         answer: Json = self._send("POST", path, generation=generation, **request).json()
         return answer
 
     def post_content(self, path: str, content: bytes, media_type: str, *, timeout_s: float, **query: object) -> Json:
-        """POST a file."""
+        """Send the content of a file in a POST request, and return the answer."""
         request: dict[str, Any] = {
             "content": content,
             "headers": {"Content-Type": media_type},
@@ -90,17 +92,19 @@ class Client:
         return answer
 
     def patch(self, path: str, body: object, *, generation: int | None = None) -> Json:
-        """PATCH at a generation."""
+        """Send a PATCH request, and return the answer. It fails unless the object is at `generation`."""
         answer: Json = self._send("PATCH", path, json=body, generation=generation).json()
         return answer
 
     def put(self, path: str, body: object, *, generation: int) -> Json:
-        """PUT at a generation."""
+        """Send a PUT request, and return the answer. It fails unless the object is at `generation`."""
         answer: Json = self._send("PUT", path, json=body, generation=generation).json()
         return answer
 
     def put_content(self, path: str, content: bytes, media_type: str, *, generation: int, **query: object) -> Json:
-        """PUT a file at a generation."""
+        """Send the content of a file in a PUT request, and return the answer. It fails unless the object is at
+        `generation`.
+        """
         request: dict[str, Any] = {
             "content": content,
             "headers": {"Content-Type": media_type},
@@ -110,13 +114,13 @@ class Client:
         return answer
 
     def delete(self, path: str, *, generation: int | None = None, **query: object) -> Json | None:
-        """DELETE at a generation."""
+        """Send a DELETE request. It fails unless the object is at `generation`."""
         response = self._send("DELETE", path, generation=generation, params=_given(query) or None)
         return response.json() if response.content else None
 
     def wait(self, path: str, done: Callable[[Json], bool], *, s_max: float, each: Callable[[Json], None]) -> Json:
-        """Poll a document until `done` is true, and pass each answer to `each`. Return the last answer, even if not
-        done.
+        """Poll a document until `done` is true for it, for at most `s_max` seconds. Pass each answer to `each`. Return
+        the last.
         """
         deadline = time.monotonic() + s_max
         pause_s = 0.05

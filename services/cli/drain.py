@@ -84,7 +84,7 @@ _WOULD = {"now": "would begin now", "queued": "would be queued", "refused": "wou
 
 
 def _told(event: Json) -> str:
-    """Return what the request became, and why."""
+    """Return a sentence with the result of the request, and its reason."""
     answer = event["answer"]
     match event["state"]:
         case "queued":

@@ -193,7 +193,7 @@ FILTERS: dict[Noun, dict[str, str]] = {
     },
     Noun.AUDIT_ENTRIES: {"subject": "subject_kind"},
 }
-"""Column heading in lower case -> filter, if the interface names it differently."""
+"""The filters of each noun that the interface names differently: column heading in lower case -> filter."""
 
 NAMED = {Noun.RESERVATIONS: "reservation_id", Noun.SERVERS: "server_id"}
 """Nouns with names that may repeat -> the field of their id."""

@@ -11,11 +11,11 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 Commands = Mapping[str, tuple[str, str]]
-"""Name -> its place, `module:function` or `module:app`, and its sentence in --help."""
+"""Commands by name: the place, `module:function` or `module:app`, and the sentence in --help."""
 
 
 def lazy_group(sections: Mapping[str, Commands]) -> type[TyperGroup]:
-    """Return a kind of group with these commands, by heading of --help. A sentence is the first one of the command's
+    """Return a class of groups with these commands, by heading of --help. The sentence of a command is the first of its
     own help.
     """
     commands = {name: place for section in sections.values() for name, place in section.items()}

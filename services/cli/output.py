@@ -17,7 +17,7 @@ from rich.measure import Measurement
 from rich.table import Table
 
 _PROSE_MIN = 24
-"""Letters; a longer text with spaces is prose. Tables wrap only prose."""
+"""Number of letters above which a text with spaces is prose. Tables wrap only prose."""
 _PROSE_WIDTH_MIN = 30
 _UNBOUNDED = 1_000_000
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
@@ -132,8 +132,8 @@ def _are_numbers(values: Sequence[object]) -> bool:
 
 
 def _at(row: Mapping[str, Any], path: str) -> object:
-    """Return the value at a dotted path; for a list on the way, one value per item. A final % shows a fraction as
-    percent.
+    """Return the value at a dotted path. If a list is on the way, return one value per item. A final % shows a fraction
+    as percent.
     """
     value: Any = row
     for name in path.removesuffix("%").split("."):
@@ -145,7 +145,7 @@ def _at(row: Mapping[str, Any], path: str) -> object:
 
 
 def percent(fraction: float) -> str:
-    """Return a fraction as percent. Less than the whole never reads 100 %."""
+    """Return a fraction as percent. A fraction below 1 never becomes 100 %."""
     text = f"{fraction:.2%}"
     return f"{min(fraction, 0.99999):.3%}" if text == "100.00%" and fraction < 1 else text
 

@@ -12,7 +12,7 @@ from services.cli.output import Output, OutputOption, print_json, say, stderr, s
 from services.cli.specs import Spec, takes_spec
 
 DECIDED = frozenset({"granted", "degraded", "rejected", "withdrawn", "scheduled", "awaiting_approval"})
-"""Phases in which no change comes by itself in the next seconds."""
+"""Phases that a request does not leave within seconds."""
 _COLOURS = {
     "granted": "green",
     "scheduled": "green",
@@ -115,7 +115,7 @@ def _with(body: Json, *, reason: str | None) -> Json:
 
 
 def _await(client: Client, request: Json, wait_s: float) -> Json:
-    """Return the request once its phase stays, or after `wait_s` seconds."""
+    """Return the request once it is in one of the phases DECIDED, or after `wait_s` seconds."""
     if wait_s <= 0 or _phase(request) in DECIDED:
         return request
     with stderr.status(f"{request['kind']} {request['reservation']}: waiting for the answer"):

@@ -46,7 +46,7 @@ def read_source(
     keys: list[str] | None,
     defaults: list[str] | None,
 ) -> Inventory:
-    """Return the servers of a source. Raises CliFailure that names wrong servers and the label or column."""
+    """Return the servers of a source. Raises CliFailure that names wrong servers, and the wrong label or column."""
     kind = found_format(source, source_format)
     try:
         with stderr.status(f"reading {source}"):

@@ -81,7 +81,7 @@ def spec_of(
     starts_at: StartsOption = None,
     ends_at: EndsOption = None,
 ) -> Spec:
-    """Return the spec with the given options. The platform fills in or keeps the rest.
+    """Return the spec with the given options. The platform adds defaults for the others, or keeps their values.
 
     Its parameters are the options of every command that `takes_spec`.
     """

@@ -55,7 +55,7 @@ def up(
 
 
 def _unavailable() -> tuple[type[Exception], ...]:
-    # Imported only after an error: loading a database's client would delay the first processes.
+    # Imported only after an error, because loading a database client would delay the first processes.
     from libs.store.platform.errors import UNAVAILABLE
 
     return UNAVAILABLE

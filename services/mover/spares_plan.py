@@ -40,8 +40,8 @@ def waiting_by_reservation(
 def lend(
     snapshot: MovesSnapshot, waiting: Mapping[int, list[Worth]], guard: Guard, departures: Departures
 ) -> list[Loan]:
-    """Return the servers to lend to reservations from which nothing can leave and at which nothing arrives. Note their
-    arrival in `departures`.
+    """Return the servers to lend to reservations that can give no server away and expect none. Note in `departures`
+    that they arrive.
 
     Servers of shared buffers, which replace lost servers, are lent only if free ones alone do not help.
     """
@@ -76,15 +76,15 @@ def lend(
 def _choose(
     guard: Guard, reservation_id: int, waiting: Sequence[Worth], idle: Sequence[tuple[int, Worth]], most: int
 ) -> list[int]:
-    """Return the indices of the idle servers to lend. `idle` gives each server's index and worth."""
+    """Return the indices of the idle servers to lend. `idle` has the index and the worth of each idle server."""
     return [idle[k][0] for k in choose_spares(guard, reservation_id, waiting, [w for _, w in idle], most=most)]
 
 
 def take_back(snapshot: MovesSnapshot, *, sees_all: bool) -> list[Loan]:
-    """Return the loans to end: of servers that cannot be used any more, and of those whose reservation has nothing left
-    to give to another one.
+    """Return the loans to end. A loan ends if its server cannot be used any more, or if its reservation has no server
+    left to give to another reservation.
 
-    sees_all   False: the snapshot lacks servers that wait, so it is not known what reservations have to give
+    sees_all   False: the snapshot lacks some waiting servers, so the reservations may have more to give
     """
     waiting = snapshot.waiting
     leaves = (waiting.current_id != 0) & (waiting.target_id != 0) & ~waiting.to_buffer & ~waiting.in_doubt

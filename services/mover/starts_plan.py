@@ -34,11 +34,11 @@ class Starts:
 
 
 def choose_starts(snapshot: MovesSnapshot, policy: MovePolicy, departures: Departures, guard: Guard) -> Starts:
-    """Return the moves to start, and the servers to lend to reservations that wait: all replacements first, then unused
-    servers, then used ones.
+    """Return the moves to start, and the servers to lend to reservations that wait. Replacements come first, then
+    unused servers, then used servers.
 
-    Bounds per region and MSB apply to all but replacements, because the size of the shared buffers bounds those. A
-    server waits if its reservation cannot spare it.
+    The bounds per region and per MSB do not apply to replacements, because the size of the shared buffers bounds them.
+    A server waits if its reservation cannot spare it.
     """
     waiting, room = snapshot.waiting, _Room(snapshot, policy)
     order = preferred_order(
@@ -107,7 +107,9 @@ class _Room:
             self._start[msb_id] = min(at_a_time, math.inf if rate is None else rate - begun)
 
     def fits(self, msb_id: int, *, takes: bool) -> bool:
-        """Return whether one more move may start in the MSB. takes: it takes the server from a reservation."""
+        """Return whether one more move may start in the MSB. `takes`: whether the move takes its server from a
+        reservation.
+        """
         return self.servers > 0 and self._start[msb_id] > 0 and (not takes or self._leave[msb_id] > 0)
 
     def take(self, msb_id: int, *, takes: bool) -> None:
@@ -139,8 +141,8 @@ def _relieve(waiting: WaitingServers, refused: Indices, departures: Departures, 
 
 
 def _coming(waiting: WaitingServers, held_back: Sequence[RunningMove]) -> set[int]:
-    """Return the reservations for which free servers wait, because of the bounds alone. Moves that are held back may be
-    what the bounds count, so their reservations do not wait for those servers.
+    """Return the reservations for which free servers wait because of the bounds alone. The bounds also count moves that
+    are held back. So the reservations of such moves are left out.
     """
     is_free = (waiting.current_id == 0) & ~waiting.in_doubt
     return set(waiting.target_id[is_free].tolist()) - {move.from_reservation_id for move in held_back}

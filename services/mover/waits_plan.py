@@ -27,12 +27,12 @@ def plan_waits(
     sees_all: bool,
     now: datetime,
 ) -> WaitsPlan:
-    """Return the waits after the departures of this tick, of which `guard` knows.
+    """Return the waits after the departures of this tick. `guard` has counted these departures.
 
-    A server goes on waiting, too, if the tick had no room to ask the guard about it.
+    A server also goes on waiting if this tick did not ask the guard about it.
 
     going      running moves that go on
-    held_back  those of them whose server may not leave
+    held_back  running moves whose server may not leave
     sees_all   False: the snapshot lacks servers that wait
     """
     waiting, known = snapshot.waiting, snapshot.waits
@@ -84,7 +84,7 @@ def plan_waits(
 
 
 def _since(known: KnownWaits, server_id: Ints, reservation_id: Ints, now_us: int) -> tuple[Ints, Bools]:
-    """Return since when each server waits, and whether that is stored."""
+    """Return the time since which each server waits, and whether that time is stored already."""
     if not len(known.server_id):
         return np.full(len(server_id), now_us), np.zeros(len(server_id), bool)
     row = np.minimum(np.searchsorted(known.server_id, server_id), len(known.server_id) - 1)
@@ -125,11 +125,11 @@ class _Coming:
         self._queued = Counter(waiting.target_id[is_free].tolist())
 
     def moves(self, r: int) -> int:
-        """Return the number of servers that come for good, with a move."""
+        """Return the number of servers that arrive by a move and stay."""
         return max(self._moves[r], 0)
 
     def replacements(self, r: int) -> int:
-        """Return the number of those that come from a shared buffer."""
+        """Return the number of arriving servers that come from a shared buffer."""
         return max(self._replacements[r], 0)
 
     def loans(self, r: int) -> int:
@@ -141,7 +141,7 @@ class _Coming:
         return self._queued[r]
 
     def waits_for(self, r: int, level: Level) -> WaitsFor:
-        """Return the thing that would let the next server leave, if it is refused at `level`."""
+        """Return what would let the next server leave, if the guard refuses it at `level`."""
         if self.moves(r) or self.loans(r) or self.queued(r):
             return WaitsFor.ARRIVALS
         return WaitsFor.TURN if level is Level.SURVIVE else WaitsFor.CAPACITY

@@ -1,4 +1,4 @@
-"""The planner's short jobs, which must not wait for a plan. This module imports no planning code."""
+"""The planner's short jobs. They must not wait for a plan, so this module imports no planning code."""
 
 from __future__ import annotations
 

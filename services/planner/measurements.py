@@ -107,7 +107,7 @@ def _upload(
 
 
 Uploaded = Annotated[Upload, Depends(_upload)]
-"""A parameter of a route: the table in its body."""
+"""A parameter of a route: the table in the body of the request."""
 
 
 def _minute(at: datetime) -> int:

@@ -1,6 +1,7 @@
 """Turn errors of `/v1/traces` into a google.rpc.Status, in protobuf or JSON as in the request.
 
-Routes and middleware raise problem documents, and this translates them. Source: OTLP specification, OTLP/HTTP response.
+Routes and middleware raise problem documents, and this middleware translates them. Source: OTLP specification,
+OTLP/HTTP response.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Check whether a plan can keep an override together with the present inputs and overrides."""
+"""Check whether one plan can keep an override, the present inputs and all other overrides."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _MISSING_SHOWN = "put these first, so that the names can be checked: PUT /v1/pla
 def require_consistent(tx: Transaction, override: PlanOverride, *, now: datetime) -> None:
     """Require that a plan can keep the override. Raises Problem.
 
-    422 if the inputs lack a name or the end is past; 409 if it contradicts an input or an override. Each contradiction
-    names both sides.
+    The status is 422 if the inputs lack a name, or if the override has ended. It is 409 if the override contradicts an
+    input or another override. Each contradiction names both sides.
     """
     if override.expires_at is not None and override.expires_at <= now:
         raise invalid(FieldError(field="expires_at", location="body", code="past", message="is past already"))

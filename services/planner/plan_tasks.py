@@ -1,4 +1,4 @@
-"""The job that plans. It takes minutes and much memory, so it has a worker of its own."""
+"""The job that makes plans. It takes minutes and much memory, so it has a worker of its own."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ class PrometheusError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Series:
-    """One series of an answer: its labels, and (seconds since 1970, value as text) of each sample."""
+    """One series of an answer: its labels, and its samples as pairs (seconds since 1970, value as text)."""
 
     labels: Mapping[str, str]
     samples: Sequence[tuple[float, str]]
@@ -33,11 +33,11 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Prometheus:
-    """One server with the API of Prometheus (also Thanos, Mimir, VictoriaMetrics).
+    """A client of one server with the API of Prometheus (also Thanos, Mimir, VictoriaMetrics).
 
     token     sent with every query; None: none
     ca        PEM file of trusted certificate authorities; None: the usual ones
-    retries   of an unanswered query
+    retries   how to repeat an unanswered query
     """
 
     url: str
@@ -55,7 +55,7 @@ class Prometheus:
         object.__setattr__(self, "_client", client)
 
     def close(self) -> None:
-        """Close its connections."""
+        """Close the connections."""
         self._client.close()
 
     def query_range(self, query: str, start: datetime, end: datetime, step_s: int) -> list[Series]:

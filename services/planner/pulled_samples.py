@@ -30,8 +30,8 @@ class PulledSamples:
 def read_answer(query: MetricQuery, answer: Sequence[Series]) -> PulledSamples:
     """Name each series. Treat a value that is no amount (NaN, infinite, negative) as not measured.
 
-    Raises PrometheusError if a sample is no number, or if two series of the answer have the same name. The code cannot
-    know which of the two is right.
+    Raises PrometheusError if a sample is no number, or if two series of the answer have the same name: either may be
+    the wrong one.
     """
     number: dict[tuple[str, ...], int] = {}
     series, minutes, values, left_out = [], [], [], 0

@@ -1,4 +1,4 @@
-"""Check a planning input by itself, then together with all others, by the code that plans read them with."""
+"""Check a planning input alone, then together with all others. The code that reads inputs for plans does the checks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Proposal:
 
     before    the latest version; None if there is none
     counts    rows added, removed and changed against that version
-    warnings  errors that it causes in other inputs; a plan would refuse them
+    warnings  errors that the table causes in other inputs; a plan would refuse them
     """
 
     content: bytes

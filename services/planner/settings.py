@@ -23,10 +23,10 @@ class Weekday(StrEnum):
 
 
 class CycleSettings(Settings):
-    """When plans are made, and how long their records are kept. Short jobs need no more than this.
+    """The times at which plans are made, and the retention of their records. Short jobs need no other settings.
 
-    plan_weekday, plan_hour   when the week's plan is made; the hour is UTC
-    executed_plans      past plans whose executed share is measured
+    plan_weekday, plan_hour   the time of the week at which the plan is made; the hour is in UTC
+    executed_plans      number of past plans of which the executed share is measured
     history_kept_days   older runs are deleted with their plans, and so are inputs of that age
     """
 
@@ -37,12 +37,12 @@ class CycleSettings(Settings):
 
 
 class PlannerSettings(CycleSettings):
-    """The measurements behind a plan, its time limit, and the records kept of it.
+    """Settings of plans: the measurements that a plan uses, its time limit, and the records kept of it.
 
-    bundle_dir      a folder that outlives the process; replay bundles go to `world` in it
-    bundles_max     replay bundles kept, the newest
-    window_days     whole days of measurements behind a plan, the latest
-    step_days       days that each step of a plan covers
+    bundle_dir      a folder that outlives the process. Replay bundles go to its folder `world`
+    bundles_max     number of replay bundles to keep, the newest
+    window_days     number of whole days of measurements that a plan uses, the latest
+    step_days       number of days that each step of a plan covers
     solve_s_max     real seconds for the linear programs of one plan
     plans_max       number of plans with documents and pictures, and of runs with models, to keep
     """

@@ -1,4 +1,4 @@
-"""Read the whole input of one plan in one moment."""
+"""Read the whole input of one plan from one snapshot of the database."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from services.planner.ledger_files import ledger_files, step_numbers
 from services.planner.override_rows import override_rows
 
 EXECUTED_ACTIONS_MIN = 5
-"""Actions of a phase. Fewer past actions do not predict the next ones."""
+"""Least number of past actions of a phase. Fewer do not predict the next actions."""
 MEASURED_CELLS_MAX = 20_000_000
-"""Measurements in a replay bundle. With more of them, the bundle holds the service models instead."""
+"""Largest number of measurements in a replay bundle. If there are more, the bundle holds the service models instead."""
 _EXECUTED = {"upsize": "executed_upsize_share", "downsize": "executed_downsize_share"}
 
 
@@ -42,11 +42,13 @@ class Measure(Protocol):
     """Reads measurements, as libs.store.telemetry.window does."""
 
     def __call__(self, tx: Transaction, words: Vocabulary, *, start: datetime, end: datetime) -> Telemetry:
-        """Read from start, a midnight, to before end. Drains and load tests are still included."""
+        """Read the minutes from `start`, a midnight, up to but not including `end`. Drains and load tests are still
+        included.
+        """
 
 
 class CannotPlan(Exception):
-    """The inputs allow no plan, now or at the next attempt. reason is an identifier."""
+    """The inputs allow no plan, now or at the next attempt. `reason` is an identifier."""
 
     def __init__(self, reason: str, message: str) -> None:
         self.reason = reason
@@ -57,9 +59,9 @@ class CannotPlan(Exception):
 class PlanSnapshot:
     """The input of one plan.
 
-    files     the world as a replay bundle holds it; without measurements if there are too many
+    files     the files of the replay bundle; without measurements if there are too many
     starts    the start of each step
-    unknown   rows of each measurement, and changes of the ledger, that name something unknown
+    unknown   numbers of rows of each measurement, and of changes of the ledger, that name something unknown
     unsummed  spans that wait to be summed; the demand does not include them
     """
 

@@ -1,4 +1,4 @@
-"""Take spans in one API process: cache names, bound the amount, and store spans."""
+"""Receive spans in one API process: cache names, bound the amount, and store spans."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class SpanIntake:
             self._bodies_bytes -= body_bytes
 
     def require_room(self, spans: int) -> None:
-        """Raises Problem (429) if this number of further spans may not wait to be summed."""
+        """Raise Problem (429) if so many further spans would exceed the number that may wait to be summed."""
         with self._lock:
             count = time.monotonic() > self._waiting_until
             if count:  # this thread counts; meanwhile the others use the last count
@@ -92,7 +92,8 @@ class SpanIntake:
             return self._entry_points.afresh()
 
     def keep(self, spans: Spans, services: Sequence[str], *, named_by: str, rejected: int = 0) -> Kept:
-        """Store spans under the store's service numbers. After this returns, the answer may acknowledge them.
+        """Store spans, with services by their numbers in the store. Once this has returned, the answer may acknowledge
+        them.
 
         named_by   the token that brings them: see libs.store.telemetry.names_by_token
         """
@@ -106,7 +107,7 @@ class SpanIntake:
     def keep_in(
         self, tx: Transaction, spans: Spans, services: Sequence[str], *, named_by: str, rejected: int = 0
     ) -> Kept:
-        """Like keep, in the transaction of a caller who has called require_room."""
+        """Store spans as `keep` does, in the caller's transaction. The caller has called require_room."""
         known = self._numbers(tx, services, named_by)
         service = np.array([known.get(name, -1) for name in services], np.int32)[spans.service]
         good = service >= 0
@@ -152,4 +153,4 @@ def _intake(request: Request) -> SpanIntake:
 
 
 SpanDoor = Annotated[SpanIntake, Depends(_intake)]
-"""A parameter of a route: the span intake of this process."""
+"""A parameter of a route. It is the span intake of this process."""

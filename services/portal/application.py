@@ -102,7 +102,7 @@ class Applied:
 
 
 def refuse_for_good(simulation: Simulation, report: SimulationReport | None) -> Refusal | None:
-    """Return why the simulation can never be applied, now or later; None if no such reason exists."""
+    """Return the reason why the simulation can never be applied; None if there is no such reason."""
     number = simulation.simulation_id
     if simulation.applied_at is not None:
         return _wrong_phase(f"Simulation {number} was applied by {simulation.applied_by} already.")

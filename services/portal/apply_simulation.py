@@ -1,6 +1,6 @@
 """Apply the decisions and the plan of a simulation in one transaction, if its basis has not changed.
 
-services.portal.application decides; this loads, locks and commits.
+services.portal.application decides. This module loads, locks and commits.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ PAST = timedelta(days=1)
 
 
 def require_window(spec: ReservationSpec, before: Reservation | None, *, now: datetime) -> None:
-    """Raises Problem (422) that names the wrong field of an impossible window. Unchanged fields are not checked.
+    """Raise Problem (422) that names the wrong field of an impossible window. Unchanged fields are not checked.
 
     before   the reservation that changes; None for a new one
     """

@@ -1,4 +1,4 @@
-"""Load the data for an explanation, and explain."""
+"""Load the data for an explanation, and make the explanation."""
 
 from __future__ import annotations
 
@@ -51,7 +51,8 @@ def explain_reservation(
 def explain_server(
     database: Database, reservation_id: int, server: str, to: str | None, *, token_id: int
 ) -> list[MoveEffect]:
-    """Return the effect of binding a server of the reservation to `to`, or without `to` to the most promising places.
+    """Return the effects of binding a server of the reservation to `to`. Without `to`, return them for the most
+    promising places.
 
     Raises NotFound, and Problem: 409 if the reservation was deleted or has not begun, 422 for an unknown server or
     `to`.

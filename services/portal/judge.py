@@ -67,7 +67,9 @@ class Case:
 
     @property
     def begins_later(self) -> bool:
-        """Whether the reservation takes no servers yet. A later start does not stop a reservation that has begun."""
+        """Return whether the reservation takes no servers yet. A reservation that has begun goes on, even if its start
+        is changed.
+        """
         starts_at = self.question.spec.starts_at
         return starts_at is not None and starts_at > self.now and (self.found is None or self.found.scheduled)
 
@@ -135,7 +137,9 @@ def _accepted(case: Case, asked: FleetSnapshot, row: int, verdict: Verdict) -> J
 
 
 def _overtaken(case: Case) -> Judgement | None:
-    """Return why the question is impossible in any region; None if it is possible."""
+    """Return the reason why no region could grant the request, because another request has overtaken it; None: no such
+    reason.
+    """
     question, found, name = case.question, case.found, case.question.name
     if found is None:
         return None

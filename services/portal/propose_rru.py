@@ -44,7 +44,8 @@ def ask_for_version(
     reason: str | None,
     now: datetime,
 ) -> Approval:
-    """Record the version after `version` of a class as an approval, and supersede one that waits already.
+    """Store the version after `version` of a class as an approval. Supersede an approval of the class that waits
+    already.
 
     The caller has locked `region`. Raises StaleGeneration unless `version` is the present one, and Problem: 422 for
     unknown types and a wrong reference, 409 for too many classes.
@@ -76,8 +77,7 @@ def ask_to_retire(
     reason: str | None,
     now: datetime,
 ) -> Approval:
-    """Record the retirement of a class, which is a version without types, as an approval. The caller has locked
-    `region`.
+    """Store the retirement of a class as an approval: a version without types. The caller has locked `region`.
 
     Raises NotFound, StaleGeneration unless `version` is the present one, and Problem (409) if reservations follow the
     class.
@@ -108,7 +108,7 @@ def _wait(
     reason: str | None,
     now: datetime,
 ) -> Approval:
-    """Let a version wait for an approval. Supersede the one of the same class that waits already."""
+    """Store a version as an approval. Supersede an approval of the same class that waits already."""
     name = str(change["workload_class"])
     supersede_of_class(tx, region.region_id, name, decided_by=actor, reason="AskedAnew", now=now)
     return ask_for_approval(
@@ -142,7 +142,7 @@ def append_approved(tx: Transaction, region: Region, approval: Approval, *, acto
     """Append the approved version.
 
     Raises StaleGeneration if another version of the class was appended meanwhile. Raises Problem (422) if another class
-    came first with another reference type. Raises Problem (409) if other classes have taken the last places, or if
+    with another reference type was approved first. Raises Problem (409) if there are too many classes by now, or if
     reservations follow a class that would be retired.
     """
     workload_class, version = str(approval.change["workload_class"]), approval.change["version"]
@@ -180,7 +180,7 @@ def left_short(
     servers   rows of load_class_servers
     was, rru  the present and the new RRUs of the class
 
-    Only reservations count that would be shorter than they are.
+    Only reservations that would lack more than they lack now count.
     """
     loads: dict[str, list[defaultdict[int, float]]] = {}
     promises: dict[str, tuple[float, bool]] = {}
@@ -209,7 +209,7 @@ def _short(load: Mapping[int, float], capacity_rru: float, survives: bool) -> fl
 
 
 def _difference(workload_class: str, version: int, was: Mapping[str, float], rru: Mapping[str, float]) -> Cause:
-    """Return the cause that tells what a version changes."""
+    """Return the cause that names the changes of a version."""
     changed = [name for name in sorted(was.keys() | rru.keys()) if was.get(name) != rru.get(name)]
     told = ", ".join(_told(name, was.get(name), rru.get(name)) for name in changed[:_SHOWN_MAX]) or "nothing"
     more = f" and {len(changed) - _SHOWN_MAX} more" if len(changed) > _SHOWN_MAX else ""
@@ -227,7 +227,7 @@ def _told(name: str, was: float | None, rru: float | None) -> str:
 
 
 def _require_room(region: Region, catalogue: RruCatalogue, workload_class: str) -> None:
-    """Raise Problem (409) if the class would be one too many."""
+    """Raise Problem (409) if the region has the largest number of classes already."""
     if workload_class not in catalogue.classes and len(catalogue.classes) >= CLASSES_MAX:
         raise Problem(409, "too_many_classes", f"{region.name} has {CLASSES_MAX} classes, the most that it may have.")
 

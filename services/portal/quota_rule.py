@@ -12,7 +12,8 @@ def exceeds_quota(quota: Quota, *, asked: float, had: float) -> bool:
     """Return whether `asked` cost units in place of `had` exceed the owner's quota.
 
     quota        quota whose used_cost_units and pending_cost_units do not count the reservations in question
-    asked, had   what these reservations count: the most that they may come to hold, or what they hold if that is more
+    asked, had   what cost units of these reservations: the most that they may come to hold, or what they hold if that
+                 is more
 
     The comparison is exact. An owner that asks for no more than it has is never refused.
     """

@@ -10,7 +10,7 @@ from importlib import import_module
 from threading import Timer
 
 _FIRST_S = 1.0
-"""Seconds before loading, in which the process becomes ready and answers readiness probes."""
+"""Seconds to wait before loading. The process becomes ready and answers readiness probes in this time."""
 _WHAT_USES_IT = (
     "services.portal.dry_run",
     "services.portal.api.explanation_out",

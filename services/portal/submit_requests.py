@@ -24,7 +24,7 @@ from libs.web.rru_classes import with_class
 from services.portal.due_windows import require_window
 
 UNDECIDED_MAX = 100
-"""Undecided requests that one owner may have in one region."""
+"""Largest number of undecided requests of one owner in one region."""
 RETRY_S = 10
 """Seconds after which a refused client may try again: by then, assessments should have decided earlier requests."""
 
@@ -138,7 +138,7 @@ def require_region(tx: Transaction, name: str, *, location: str = "body") -> Reg
 
 
 def require_few_undecided(tx: Transaction, submission: Submission) -> None:
-    """Raises Problem (429) if the owner has the maximum of undecided requests in the region.
+    """Raise Problem (429) if the owner has the maximum of undecided requests in the region.
 
     Each undecided request is a job that reads a whole region. A delete is decided at once, so this check never refuses
     it.

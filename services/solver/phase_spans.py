@@ -10,9 +10,7 @@ from libs.observability.traces import span
 
 
 class PhaseSpans:
-    """Opens one span per phase, one after the other. Use it as a context around the solve, and call it with each
-    report.
-    """
+    """The trace spans of a solve, one per phase. Use it as a context around the solve, and call it with each report."""
 
     def __init__(self) -> None:
         self._phase = ""

@@ -28,7 +28,8 @@ _LITTLE_MEMORY = {
     "MALLOC_MMAP_THRESHOLD_": str(1 << 20),
     "ARROW_DEFAULT_MEMORY_POOL": "system",
 }
-"""Give freed memory back: other threads can reuse it, and large blocks return to the system.
+"""Variables that make processes give freed memory back: other threads can reuse it, and large blocks return to the
+system.
 
 The first two variables are for glibc. The third makes Arrow use glibc, because Arrow's own pool keeps freed memory. The
 values of the environment come first.
@@ -37,7 +38,7 @@ values of the environment come first.
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """A running platform. `actuator` is the name of the one that moves its servers."""
+    """A running platform. `actuator` is the name of the actuator that moves its servers."""
 
     url: str
     token_file: Path
@@ -134,7 +135,9 @@ def running_platform(
 
 
 def _listen(host: str, port: int, kept: Path) -> socket:
-    """Return a listening socket. For port 0 prefer the port in `kept`, so that noted addresses stay valid."""
+    """Return a listening socket. For port 0, prefer the port in the file `kept`, so that addresses stay valid after a
+    restart.
+    """
     last = _port_in(kept) if port == 0 else 0
     try:
         sock = listen(host, port or last)

@@ -76,7 +76,9 @@ def prepared_postgres(home: Path, *, durable: bool = True) -> Iterator[PostgresS
 
 @contextmanager
 def running_postgres(home: Path, *, durable: bool = True) -> Iterator[str]:
-    """Run a server for the length of the block, and yield its URL. Main thread only. The server is not restarted."""
+    """Run a server until the end of the block, and yield its URL. Call this in the main thread. A server that dies
+    stays dead.
+    """
     with prepared_postgres(home, durable=durable) as server:
         process = Process(server.command, home)
         try:

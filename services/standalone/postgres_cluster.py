@@ -53,14 +53,14 @@ def _major(binaries: Path) -> int:
 
 
 def give_to_server(folder: Path, user: int) -> None:
-    """Make an empty folder private to PostgreSQL's user: ourselves, or `user` if we are root."""
+    """Make an empty folder private to the user that runs PostgreSQL: this user, or `user` if this process is root."""
     folder.chmod(0o700)
     if os.geteuid() == 0:
         os.chown(folder, user, user)
 
 
 def hand_over(data: Path) -> None:
-    """As root, give a data folder without a server to a user of its own.
+    """If this process is root, give a data folder without a running server to a user of its own.
 
     Other programs of `NOBODY` could otherwise rewrite it. If no such user can be given, as in a container with few ids,
     the folder keeps the owner `NOBODY`.

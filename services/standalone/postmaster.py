@@ -47,8 +47,8 @@ def _argv(pid: str) -> list[str]:
 
 
 def end_orphan(data: Path) -> None:
-    """End a server whose owner was killed, fast and then by force. Only the holder of the folder's lock may call
-    this.
+    """End a server whose parent process was killed: by a fast shutdown, then by force. Only the holder of the folder's
+    lock may call this.
     """
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGKILL):
         pid = live_postmaster(data)

@@ -69,7 +69,7 @@ class HttpReady:
         return True
 
     def _end(self) -> None:
-        """Drop the connection. The next request comes after a pause."""
+        """Drop the connection. The next call after a pause sends a new request."""
         if self._socket is not None:
             self._socket.close()
         self._socket, self._answer = None, b""

@@ -1,4 +1,4 @@
-"""Start one child process that cannot outlive us, wait for it, and stop it with all that it started."""
+"""Start one child process that cannot outlive this process, wait for it, and stop it with all its children."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _WORK_CPU_S = 0.5
 _TOLD_EVERY_S = 5.0
 _CHATTER = ("debug", "info")
 Tell = Callable[[str], None]
-"""Takes a sentence for the waiting person."""
+"""A callback that takes a sentence for the person who waits."""
 
 
 class ChildFailed(RuntimeError):

@@ -29,7 +29,7 @@ class XdgSettings(Settings):
 
 
 class StandaloneSettings(Settings):
-    """Settings with a default each: with nothing set, an embedded database runs below `state_dir`.
+    """The settings of standalone. All have defaults. By default an embedded database runs below `state_dir`.
 
     state_dir      PLIMSOLL_STATE_DIR   the database, logs and queues; the scripts set it to `var` in the clone
     database_url   DATABASE_URL         a PostgreSQL of one's own

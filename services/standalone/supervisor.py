@@ -39,7 +39,7 @@ class _Child:
     command: Command
     process: Process
     started_at: float  # monotonic, s
-    deaths: int = 0  # since it last ran well
+    deaths: int = 0  # deaths since it last ran well
     restart_at: float | None = None  # monotonic, s; None while it runs
 
 
@@ -57,7 +57,7 @@ class Supervisor:
     def __init__(self, log_dir: Path, *, stop_s_max: float = 15.0, tell: Tell = tell_nothing) -> None:
         self.log_dir = log_dir
         self.after_stop = ExitStack()
-        """Closed once every child has ended. It holds what children need, such as the lock of a database."""
+        """Contexts that children need, such as the lock of a database. They are closed once every child has ended."""
         self._stop_s_max = stop_s_max
         self._tell = tell
         self._children: list[_Child] = []
@@ -100,7 +100,7 @@ class Supervisor:
         next(child for child in self._children if child.command.name == name).process.wait_ready(tell=self._tell)
 
     def tend(self) -> None:
-        """Restart each child that died, forever. The other children, above all the database, do not end with it.
+        """Restart each child that has died, however often. The other children keep running, above all the database.
 
         Never waits. A child that dies often restarts after a growing pause.
         """
@@ -145,8 +145,8 @@ class Supervisor:
     def stop(self) -> None:
         """Stop the children, then close `after_stop`. A second call does nothing.
 
-        Stop all at once, so that the wait is for the slowest and not the sum. Then stop the children that others need,
-        one by one, last started first.
+        Stop all children at the same time, so that this takes as long as the slowest of them. Then stop the children
+        that others need one by one, the last started first.
         """
         self._stopping = True
         # a stable sort keeps the order of starts

@@ -26,7 +26,9 @@ _PARTS: Mapping[str, Sequence[str]] = {
 
 
 def jobs_of(part: str) -> Sequence[ServiceJobs]:
-    """Return the jobs of a part, or of all. Load only their code, because loading is most of a worker's start."""
+    """Return the jobs of a part of the platform, or all jobs. Load only their code, because loading is most of a
+    worker's start.
+    """
     modules = [name for names in _PARTS.values() for name in names] if part == "all" else _PARTS[part]
     return [import_module(name).JOBS for name in modules]
 

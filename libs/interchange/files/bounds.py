@@ -41,7 +41,7 @@ COLUMNS_MAX = 1_000
 
 
 def open_parquet(file: str, stream: BinaryIO) -> pq.ParquetFile:
-    """Open a Parquet file. Raises InterchangeError if its footer is too long, and the errors of pyarrow."""
+    """Open a Parquet file. Raises InterchangeError if its footer is too long. Also raises the errors of pyarrow."""
     length = footer_length(stream)
     if length is not None and length > FOOTER_BYTES_MAX:
         message = (
@@ -55,12 +55,12 @@ def open_parquet(file: str, stream: BinaryIO) -> pq.ParquetFile:
 def require_decodable(file: str, stream: BinaryIO, fields: Collection[str]) -> int:
     """Refuse a file that is too large once decoded, and charge its memory; return its number of rows.
 
-    Only the columns of `fields` count. The footer may lie, so it serves only to refuse early; the sizes that count are
-    those in the pages. Raises InterchangeError.
+    Only the columns of `fields` count. The footer may lie, so it can only refuse a file early. The sizes in the pages
+    decide. Raises InterchangeError.
     """
     try:
         footer = read_footer(stream)
-    except ValueError as error:  # includes a name that is not UTF-8
+    except ValueError as error:  # also raised for a name that is not UTF-8
         message = f"is not a Parquet file, or is damaged: {error}"
         raise InterchangeError([Problem(file, None, None, message)]) from error
     chunks = [chunk for chunk in footer.chunks if chunk.path in fields]

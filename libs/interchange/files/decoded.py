@@ -1,4 +1,4 @@
-"""Count the memory that files take once decoded, before they are decoded. So a process can bound its memory.
+"""Count the memory that a file will take once decoded, before decoding it. So a process can bound its memory.
 
 A reader calls `charge` or `held` before it decodes. Nothing is counted unless the caller has called `charging`. A
 process that decodes untrusted files calls it. The factors are upper bounds. They were measured with CPython 3.11 and
@@ -32,7 +32,7 @@ class Purse(Protocol):
         """Take `size` bytes from the purse. Raises an error if fewer bytes are left."""
 
     def give(self, size: int) -> None:
-        """Give bytes back."""
+        """Put `size` bytes back into the purse."""
 
 
 _PURSE: ContextVar[Purse | None] = ContextVar("purse", default=None)
@@ -98,7 +98,9 @@ def charge_json(content: bytes) -> None:
 
 
 def csv_bytes(content: bytes, *, line: int, cell: int) -> int:
-    """Return an upper bound of the memory of a CSV table; `line` and `cell` are bytes for each of them."""
+    """Return an upper bound of the memory of a CSV table. `line` and `cell` are the bytes to count for each line and
+    each cell.
+    """
     lines = content.count(b"\n") + content.count(b"\r") + 1
     return 2 * len(content) + line * lines + cell * (lines + content.count(b","))
 

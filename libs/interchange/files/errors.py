@@ -56,7 +56,7 @@ class Problems:
 
     @property
     def full(self) -> bool:
-        """True if the list is full, so that further problems are dropped."""
+        """Return whether the list is full, so that further problems are dropped."""
         return len(self.found) >= PROBLEMS_MAX
 
     def raise_any(self) -> None:

@@ -29,7 +29,7 @@ Fields = Mapping[int, object]
 class Chunk:
     """A column within a row group. Sizes are in bytes, as the sender states them.
 
-    physical_type           as the format numbers them
+    physical_type           the number of the type in the format
     dictionary_page_offset  0 if there is none
     """
 

@@ -13,11 +13,11 @@ from libs.interchange.files.parquet_footer import Chunk
 from libs.interchange.files.thrift import Compact, CutOff
 
 _HEADER_BYTES, _HEADER_BYTES_MAX = 1 << 12, 1 << 20
-"""Bytes to read for a header, first and at most. Few headers hold long statistics."""
+"""Bytes to read for a header: at first, and at most. A few headers hold long statistics."""
 PAGES_MAX = 100_000
 _UNCOMPRESSED, _COMPRESSED, _DATA, _DICTIONARY, _DATA_V2 = 2, 3, 5, 7, 8
 _ENCODING = {_DATA: 2, _DICTIONARY: 2, _DATA_V2: 4}
-"""Field of the page header -> field of that struct with the encoding of its values."""
+"""Field of the page header -> field of its struct that holds the encoding of the values."""
 DELTA_BYTE_ARRAY = 7
 
 
@@ -25,8 +25,8 @@ DELTA_BYTE_ARRAY = 7
 class Page:
     """One page of a column.
 
-    bytes       decompressed
-    encoding    of its values, as the format numbers them; None if the page holds none
+    bytes       the content, decompressed
+    encoding    the number of the encoding of the values in the format; None if the page holds no values
     """
 
     bytes: int

@@ -17,8 +17,8 @@ FILE = "policy.json"
 AS_THE_FORMAT = RegionPolicy(
     surplus_cost=0.0, daily_churn_share=1.0, solve_churn_share=1.0, reservation_churn_share=1.0
 )
-"""The policy of a region folder that names no cost. Its judges know no price of a surplus and no churn budget, nor did
-older bundles.
+"""The policy of a region folder that names no cost. Programs that judge this format, and older bundles, know no price
+of a surplus and no churn budget.
 """
 _Policy = TypeVar("_Policy", RegionPolicy, FluxPolicy)
 

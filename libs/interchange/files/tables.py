@@ -20,7 +20,7 @@ from libs.interchange.files.errors import InterchangeError, Problem, Problems
 
 Content = bytes | BinaryIO | Path
 ROWS_SHOWN, ROWS_ALIKE = 20, 3
-"""Number of bad rows that are named: with different values, and with the same message."""
+"""Largest number of bad rows to name: in all with different values, and with the same message."""
 Source = str | os.PathLike[str] | Mapping[str, Content]
 """A folder, or the content of each file by its name, as in an upload."""
 
@@ -108,7 +108,7 @@ class Table:
         """Return a column of names. Empty and overlong names are refused."""
         column = self._column(field, _is_string, "strings", nullable).dictionary_encode()
         long = _numpy(pc.greater(pc.utf8_length(column.dictionary), longest)).astype(bool)
-        distinct = column.dictionary.dictionary_encode()  # a file's dictionary may hold one value twice
+        distinct = column.dictionary.dictionary_encode()  # the dictionary of a file may hold a value twice
         codes = _numpy(column.indices.fill_null(-1)).astype(np.int64)
         if long.any():
             self.bad_rows(np.append(long, False)[codes], field, f"is longer than {longest} characters")
@@ -132,7 +132,7 @@ class Table:
         return np.append(found.values[:-1], absent)[found.codes]
 
     def choices(self, field: str, allowed: Collection[str], absent: str) -> Names:
-        """Return a column like optional_strings, whose names must be among `allowed`."""
+        """Return a column of names that may be missing, as optional_strings does. The names must be among `allowed`."""
         names = self.optional_strings(field, absent)
         bad = ~np.isin(names.astype(str), list(allowed)) if len(names) else np.zeros(0, bool)
         self.bad_rows(bad, field, f"{{}} is not one of {', '.join(allowed)}", names)

@@ -25,7 +25,9 @@ _TYPES = {"name": pa.dictionary(pa.int32(), pa.string()), "number": pa.float64()
 
 
 class WorldTable(Table):
-    """A table with the columns of `fields`, each of its kind. An optional file that is missing has no rows."""
+    """A table with the columns in `fields`, which gives the kind of each. An optional file that is missing counts as a
+    table without rows.
+    """
 
     def __init__(
         self, source: Source, name: str, problems: Problems, *, fields: Mapping[str, Kind], optional: bool = False
@@ -79,7 +81,7 @@ def _read_csv(source: Source, name: str, fields: Mapping[str, Kind]) -> pa.Table
 def _bad_csv(source: Source, name: str, convert: pv.ConvertOptions, error: Exception) -> Problem:
     """Return the problem of a CSV file, after reading it again.
 
-    A reader with one thread knows the row, and the file's first line has the name of the column.
+    A reader with one thread knows the row. The first line of the file has the name of the column.
     """
     said = str(error)
     try:

@@ -26,7 +26,8 @@ class _Missing:
 
 @dataclass(slots=True)
 class InventoryColumns:
-    """Columns of the servers of one file. `noun` and `source` name a server and a key there, such as node and label.
+    """Columns of the servers of one file. `noun` and `source` are the words for a server and a key in the file, such as
+    node and label.
 
     lacks   words for a server without a value: no label, nothing in a column
     """

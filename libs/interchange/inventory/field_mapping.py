@@ -22,15 +22,16 @@ class FieldRule:
     """The source of a field.
 
     keys      labels or columns; several are joined by "-", and all of them must be present
-    default   value if they are not present; None: the field is required. {server}, {datacenter}, ... stand for fields
-              before this one, {vcpu} and {memory_gib} for whole numbers
+    default   value if the keys are not present; None: the field is required. {server}, {datacenter}, ... stand for
+              fields
+               before this one, {vcpu} and {memory_gib} for whole numbers
     """
 
     keys: tuple[str, ...]
     default: str | None = None
 
     def resolve(self, look_up: Callable[[str], str | None], found: Mapping[str, str]) -> str | None:
-        """Return the field's value; None if it is not known. `found` has the values of the placeholders."""
+        """Return the value of the field; None if it is unknown. `found` has the values of the placeholders."""
         values = [look_up(key) for key in self.keys]
         present = [value for value in values if value]
         if present and len(present) == len(values):

@@ -1,4 +1,6 @@
-"""Turn checked columns of servers into an Inventory, and that into servers.parquet or a region without reservations."""
+"""Turn columns of servers into a checked Inventory. Turn an Inventory into servers.parquet, or into a region without
+reservations.
+"""
 
 from __future__ import annotations
 

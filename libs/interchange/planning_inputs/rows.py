@@ -34,7 +34,7 @@ def checked_rows(table: InputTable, rows: Sequence[Row], *, minute_zero: datetim
         raise InterchangeError([Problem(table.name, None, None, f"has one row; these are {len(rows)}")])
     known, found, seen = table.known, [], set()
     for number, row in enumerate(rows):
-        if problems.full:  # no more are told, and each costs a search for the nearest name
+        if problems.full:  # no further problem is reported, and each costs a search for the nearest name
             break
         given = _with_times(table, row, number, minute_zero, problems)
         for name in given.keys() - known.keys():

@@ -29,7 +29,7 @@ def source_of(
     """Return the files of a world by name, without measurements. `contents` maps the name of each planning input to its
     content.
 
-    overrides  rows of that table
+    overrides  rows of the table `overrides`
     policy     coefficients for which the input `policy` states no value
     """
     source: dict[str, Content] = {f"{name}.parquet": c for name, c in contents.items() if name not in _NOT_TABLES}

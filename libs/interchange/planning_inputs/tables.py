@@ -1,4 +1,4 @@
-"""Columns of each table of planning inputs. docs/flux.md says what they mean."""
+"""The columns of each table of planning inputs. docs/flux.md gives their meaning."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class InputTable:
 
     @property
     def known(self) -> dict[str, InputColumn]:
-        """The columns by name."""
+        """Return the columns by name."""
         return {column.name: column for column in self.columns}
 
 

@@ -32,7 +32,7 @@ _COLUMNS = {
 }
 _RETIRED: list[tuple[str | None, float | None]] = [(None, None)]
 _TEXT_CHARACTERS_MAX = 20_000
-"""Largest length of a reason, and of a JSON array with the names of those who asked."""
+"""Largest length of a reason, and of a JSON array with the names of the requesters."""
 
 
 def load_catalogue(source: Source, problems: Problems) -> RegionCatalogue | None:
@@ -142,8 +142,8 @@ def _versions(table: Table, problems: Problems) -> tuple[ClassVersion, ...]:
 
 
 def _faults(one: ClassVersion, rows: int) -> Iterator[tuple[str, str]]:
-    """Yield a field and a message for everything that is wrong with one version of a class. `rows` is its number of
-    rows.
+    """Yield a field and a message for each fault of one version of a class. `rows` is the number of rows of the
+    version.
     """
     if one.rru and one.rru.get(one.reference) != 1.0:
         yield "rru", f"of {one.reference} is not 1, and it is the reference type of {one.workload_class}"

@@ -53,7 +53,7 @@ def load_region(source: Source, *, name: str = "region", absent: RegionPolicy = 
 
     source   a folder, or the content of each file by name
     name     name of the region, if the source is not a folder
-    absent   the costs that policy.json does not name
+    absent   the values of the costs that policy.json does not name
 
     A reservation that servers name and reservations.parquet lacks was deleted. A hardware type that only rru.parquet
     names has no servers in the region. The files may have more columns than the format requires. Without these columns
@@ -221,7 +221,9 @@ def load_topology(table: Table) -> tuple[Topology, Indices]:
 
 
 def load_unavailability(table: Table) -> Names:
-    """Return (S,) values of Unavailability by that column, or by `available` (false: unplanned), or all up."""
+    """Return the Unavailability of each server, (S,): by the column `unavailability`, or else by `available` (false:
+    unplanned). Without either column all servers are up.
+    """
     if table.has("unavailability") or not table.has("available"):
         return table.choices("unavailability", [state.value for state in Unavailability], Unavailability.NONE.value)
     return np.where(table.booleans("available"), Unavailability.NONE.value, Unavailability.UNPLANNED.value).astype(

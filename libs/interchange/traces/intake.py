@@ -70,7 +70,9 @@ class Intake:
             raise ValueError(f"has more than {self.parts_max:,} lines, messages and malformed spans: split it")
 
     def afresh(self) -> Intake:
-        """Return an intake with the same entry points and no services, for a request that numbers its own services."""
+        """Return an intake with the same entry points and without services, for a request that numbers its services
+        itself.
+        """
         other = Intake(gateways={})
         other._operations = self._operations
         return other

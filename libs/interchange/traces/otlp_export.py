@@ -1,4 +1,4 @@
-"""Read one export over OTLP as arrays. Good spans are accepted, and bad parts are named."""
+"""Read one OTLP export as arrays. Accept good spans, and name bad parts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Export:
 
     services   the names that the spans' numbers stand for
     malformed  number of items that are not spans
-    bad        places of the first of them
+    bad        places of the first bad parts
     """
 
     spans: Spans
@@ -61,7 +61,7 @@ def _bad_parts(form: OtlpForm, request: Any, intake: Intake) -> tuple[str, ...]:
 
 
 def _first_bad(form: OtlpForm, scope: Scope, intake: Intake) -> int:
-    """Return the index of the first bad span, by bisection: it costs no more than reading the scope twice."""
+    """Return the index of the first bad span. Bisection finds it for the cost of reading the scope twice."""
     first, end = 0, len(scope.spans)
     while end - first > 1:
         middle = (first + end) // 2

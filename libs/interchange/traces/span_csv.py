@@ -16,7 +16,7 @@ ROOT = "root"
 
 
 def read_span_csv(stream: BinaryIO, intake: Intake, batch: int) -> Iterator[Spans]:
-    """Yield spans in batches. The service is the pod's name without the two suffixes of its deployment.
+    """Yield spans in batches. The name of a service is the name of the pod without the two suffixes of its deployment.
 
     Raises ValueError if a column is missing.
     """

@@ -20,7 +20,7 @@ _COUNTS = ("spans", "attributed", "orphaned", "cpu_stated")
 def dump_demand(words: Vocabulary, demand: Demand) -> dict[str, bytes]:
     """Return the files by name. Demand has its rows and columns in the order of `words`. Call edges are left out."""
     cost = {
-        metric: np.nonzero(demand.cost[metric])  # the rest is zero
+        metric: np.nonzero(demand.cost[metric])  # all other demand is zero
         for metric in METRICS
     }
     group, service, product = (np.concatenate([cost[m][axis] for m in METRICS]) for axis in range(3))

@@ -10,7 +10,7 @@ from libs.domain.arrays import Floats, Ints, Names
 from libs.domain.world import Observations, Vocabulary
 
 _GROUP_ROWS = 1_000_000
-"""Cells in a Parquet row group. It bounds the memory beside the arrays and the file."""
+"""Number of cells in a Parquet row group. It bounds the memory in addition to the arrays and the file."""
 
 
 def dump_observations(words: Vocabulary, seen: Observations) -> dict[str, bytes]:

@@ -32,7 +32,7 @@ _TOLERANCE = 1e-9
 
 @dataclass(slots=True)
 class _Bounds:
-    """Bounds by place (A, R), and who set each of them."""
+    """Bounds by place (A, R), with the source of each bound."""
 
     least: Floats
     most: Floats

@@ -70,7 +70,9 @@ def _steps_of(table: WorldTable, steps: Floats) -> Indices:
 
 
 def _growth(source: Source, words: Vocabulary, steps: Floats, problems: Problems) -> tuple[Floats, Floats]:
-    """Return (T, S) growth asked for, in units of the service's own type, and its priority (inf: granted in full)."""
+    """Return the growth that services ask for, (T, S), in units of their own type, and its priority (inf: granted in
+    full).
+    """
     table = WorldTable(
         source,
         "growth",
@@ -99,7 +101,9 @@ def _growth(source: Source, words: Vocabulary, steps: Floats, problems: Problems
 
 
 def _ratios(words: Vocabulary, service: Indices, kind: Indices) -> Floats:
-    """Return (N,) units of the service's own type that one of this type is worth; nan if it cannot run on this type."""
+    """Return the worth of one server of this type in units of the service's own type, (N,); nan if the service cannot
+    run on it.
+    """
     worth = np.full((len(words.services), len(words.hardware_types)), np.nan)
     worth[words.placement_service, words.placement_type] = words.placement_ratio
     return np.asarray(worth[service, kind])

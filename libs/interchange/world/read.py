@@ -164,7 +164,9 @@ def _cube(
     shape: tuple[int, int],
     minute: Floats,
 ) -> Floats:
-    """Return the (A, R, M) values by place and time; nan if no row has one. Rows outside of `minute` are left out."""
+    """Return the (A, R, M) values by place and time; nan where no row has a value. Rows outside of `minute` are left
+    out.
+    """
     slot = np.minimum(np.searchsorted(minute, at), len(minute) - 1)
     kept = minute[slot] == at
     cube = np.full((*shape, len(minute)), np.nan)

@@ -117,7 +117,7 @@ def set_cost_units(
 ) -> Response:
     """Set what a server of this type counts toward quotas and approval limits, in all regions.
 
-    Later decisions use it. It takes no server from an owner that is above its quota by it.
+    Later decisions use the new count. An owner that exceeds its quota by the new count keeps its servers.
     """
 
     def effect(tx: Transaction) -> Answer:

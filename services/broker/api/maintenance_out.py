@@ -11,7 +11,7 @@ from libs.web.model import ResponseModel
 
 
 class MaintenanceAnswerOut(ResponseModel):
-    """The answer of the rules of maintenance."""
+    """The answer to a request for maintenance: it may begin, is queued, or is refused, and why."""
 
     verdict: MaintenanceVerdict
     reason: MaintenanceReason = Field(description="The rule that decided; match on this")

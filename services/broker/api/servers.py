@@ -136,7 +136,7 @@ def patch_server(
     principal: Asking,
     context: Context,
 ) -> Response:
-    """Report whether a server runs containers. A server without a reservation cannot."""
+    """Report whether a server runs containers. A server without a reservation cannot run any."""
 
     def effect(tx: Transaction) -> Answer:
         change = InUse(server_id=server_id, in_use=body.in_use, generation=expected)

@@ -74,7 +74,7 @@ def put_schedule(
     principal: Asking,
     context: Context,
 ) -> Response:
-    """Set the solve period of a region. The next solve is due at most one such period from now."""
+    """Set the solve period of a region. The next solve is due within this period from now."""
 
     def effect(tx: Transaction) -> Answer:
         schedule = set_solve_period(

@@ -69,7 +69,7 @@ def demo(
     try:
         _run(settings, clock, cycles, more, servers=servers, requests=requests, seed=seed, serve=serve, output=output)
     except (Exception, SystemExit) as ended:
-        if isinstance(ended, SystemExit):  # told to stop, so the folder is of no interest
+        if isinstance(ended, SystemExit):  # stopped on request, so the folder is not needed
             shutil.rmtree(state)
         else:
             stderr.print(f"its files and logs are in {state}", highlight=False, soft_wrap=True)

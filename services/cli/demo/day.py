@@ -27,7 +27,7 @@ class Agenda:
         heapq.heappush(self._due, (at_s, next(self._order), action))
 
     def every(self, interval_s: float, until_s: float, action: Action) -> None:
-        """Repeat an action at an interval. A day that is late skips missed times."""
+        """Repeat an action at an interval. If the day runs late, skip the missed times."""
 
         def again(at_s: float) -> None:
             action()
@@ -38,7 +38,7 @@ class Agenda:
         self.at(0.0, lambda: again(0.0))
 
     def now_s(self) -> float:
-        """Return the seconds since the beginning of the day."""
+        """Return the seconds since the beginning of the simulated day."""
         return (self.clock.now() - self.begins) / timedelta(seconds=1)
 
     def run(self, until_s: float, meanwhile: Action) -> None:

@@ -18,7 +18,9 @@ _UNDECIDED = frozenset({"submitted", "assessing"})
 
 @dataclass(slots=True)
 class Owners:
-    """Request, change and return capacity. `said` counts the requests, `refused` the problem codes of the answers."""
+    """The owners: they request, change and return capacity. `said` counts the requests. `refused` counts the problem
+    codes of the answers.
+    """
 
     client: Client
     region: str
@@ -27,7 +29,7 @@ class Owners:
     _returned: set[str] = field(default_factory=set)
 
     def act(self, event: DemandEvent, later: Callable[[Callable[[], None]], None]) -> None:
-        """Send one request. The platform decides in its own time. A refusal is an answer, not an error of ours.
+        """Send one request, and do not wait for the decision. A refusal is an answer, and not an error of the demo.
 
         If the previous request is undecided, `later` repeats this call later.
         """
@@ -97,8 +99,8 @@ class Allocator:
     used: int = 0
 
     def act(self) -> None:
-        """Mark servers that newly joined a reservation as in use. A server that moved meanwhile comes again the next
-        time.
+        """Mark servers as in use that have joined a reservation since the last call. The next call repeats a server
+        that moved meanwhile.
         """
         servers = self.client.items("/v1/servers", region=self.region, limit=_PAGE)
         names = AllocatedServer.__dataclass_fields__

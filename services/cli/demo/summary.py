@@ -34,7 +34,7 @@ class Summary:
 
 
 def read_summary(client: Client, region: str, *, refused: Mapping[str, int]) -> Summary:
-    """Read the figures of the day. A trouble is an event that should not happen.
+    """Read the figures of the day. Its troubles are the events that should not happen.
 
     refused   number of requests that were answered with a problem, by its code
     """

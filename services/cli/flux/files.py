@@ -112,7 +112,7 @@ def _failing() -> Iterator[None]:
 
 @contextmanager
 def _showing() -> Iterator[Progress]:
-    """Show a bar for each trace file on a terminal."""
+    """Show a progress bar for each trace file on a terminal."""
     columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeElapsedColumn()
     tasks: dict[Path, TaskID] = {}
     with Bar(*columns, console=stderr, transient=True, disable=not stderr.is_terminal) as bar:

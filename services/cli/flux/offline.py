@@ -25,12 +25,12 @@ from libs.interchange.world.service_models import load_service_models, read_serv
 WINDOW_SPANS = 500_000
 """Spans read after the last span of a trace until the trace counts as complete."""
 Progress = Callable[[Path, int], None]
-"""Takes a trace file and the number of its bytes read so far."""
+"""A callback that takes a trace file and the number of bytes read from it so far."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Modelled:
-    """Service models, the counts of spans, and seconds by activity."""
+    """The result of fitting: service models, counts of spans, and seconds by activity."""
 
     words: Vocabulary
     models: ServiceModels
@@ -66,7 +66,8 @@ def make_plan(
     *,
     made: ServiceModels | None = None,
 ) -> Planned:
-    """Plan a world with models from a file, given, or fitted now. Check the plan before returning it.
+    """Plan a world, and check the plan before returning it. The models come from the file `model` or from `made`;
+    without both they are fitted now.
 
     Raises InterchangeError, NoPlanError, StoppedError, PlanRefusedError.
     """

@@ -11,9 +11,11 @@ from typing import Any
 from services.cli.failure import CliFailure
 
 LINES_BYTES_MAX = 64 << 20
-"""Bytes of a part of spans, one a line or a message: some hundred thousand of the million spans per request."""
+"""Largest number of bytes of a part of spans: some hundred thousand spans. The platform takes a million spans per
+request.
+"""
 TABLE_BYTES_MAX, TABLE_ROWS_MAX = 24 << 20, 1_000_000
-"""Bytes and rows of a part of usage or traffic. The platform takes 32 MB."""
+"""Largest numbers of bytes and of rows of a part of usage or traffic. The platform takes 32 MB per request."""
 OBJECTS_MAX, DOCUMENT_BYTES_MAX = 300_000, 12 << 20
 """Objects and bytes of a part of a JSON document. The platform takes 400,000 objects and lists, within its memory."""
 

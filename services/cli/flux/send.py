@@ -20,12 +20,12 @@ from services.cli.output import Output, OutputOption, print_json, say
 
 SEND_S_MAX = 600.0
 PATIENCE_S_MAX = 600.0
-"""Seconds of retries against a full intake."""
+"""Most seconds of retries while the intake is full."""
 _MEDIA = {".csv": "text/csv", ".parquet": "application/vnd.apache.parquet"}
 
 
 class Kind(StrEnum):
-    """The content of a file."""
+    """The kinds of files."""
 
     TRACES = "traces"
     USAGE = "usage"
@@ -67,7 +67,9 @@ def _kind_of(file: Path) -> Kind:
 
 
 def _patiently(file: Path, send_once: Callable[[], Json]) -> Json:
-    """Retry while the intake is full, longer than the client does by itself. The intake empties as spans are summed."""
+    """Send, and retry while the intake is full, for longer than the client does. The intake empties as spans are
+    summed.
+    """
     deadline = time.monotonic() + PATIENCE_S_MAX
     while True:
         try:

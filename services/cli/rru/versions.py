@@ -29,14 +29,14 @@ def ask(
     reason: str | None,
     output: Output,
 ) -> None:
-    """Ask for the version after `version` of a class, and tell which approval it waits for."""
+    """Propose the version after `version` of a class, and print the approval that it waits for."""
     given = {"rru": dict(rru), "reference": reference, "reason": reason}
     body = {key: value for key, value in given.items() if value is not None}
     told(client.put(class_path(region, name), body, generation=version), output)
 
 
 def told(approval: Json, output: Output) -> None:
-    """Tell which approval a version waits for, and what it changes."""
+    """Print the approval that a version waits for, and the changes of the version."""
     if output is Output.JSON:
         print_json(approval)
         return
@@ -46,7 +46,7 @@ def told(approval: Json, output: Output) -> None:
 
 
 def present_version(client: Client, region: str, name: str) -> Json:
-    """Return the present version of a class; one without values, of version 0, if the region has no such class."""
+    """Return the present version of a class. If the region has no such class, return a version 0 without values."""
     try:
         return client.get(class_path(region, name))
     except ApiProblem as problem:

@@ -45,7 +45,7 @@ class WatchReservations:
         with self.database.write() as tx:
             is_written = commit_readiness(tx, look, plan)
         crash_point("mover.watch.after")
-        if not is_written:  # another look came between, and it saw the same or more
+        if not is_written:  # another look was faster, and saw the same state or a later one
             return 0
         self._count(look.before, plan)
         if plan.is_unknown:

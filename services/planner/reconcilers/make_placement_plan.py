@@ -52,7 +52,8 @@ from services.planner.snapshot import CannotPlan, Measure, PlanSnapshot, load_pl
 
 log = get_logger(__name__)
 ATTEMPTS_MAX = 3
-"""Starts of a run. A run that has not ended by then is given up, so that later runs get their turn."""
+"""Largest number of starts of a run. A run that has not ended by then is given up, so that later runs get their turn.
+"""
 
 
 class AttemptReplaced(Exception):
@@ -204,7 +205,7 @@ class MakePlacementPlan:
         now = self.clock.now()
         with self.database.write() as tx:
             ended = finish_plan_run(tx, run, status, now=now, reason=reason or None, error=error or None)
-            if ended and status is PlanRunStatus.STALE:  # the requester still wants a plan
+            if ended and status is PlanRunStatus.STALE:  # the person who asked for the run still wants a plan
                 create_plan_run(
                     tx,
                     trigger=run.trigger,

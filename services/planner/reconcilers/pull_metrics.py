@@ -23,14 +23,16 @@ from services.planner.telemetry_settings import TelemetrySettings
 
 log = get_logger(__name__)
 CHUNK = timedelta(hours=1)
-"""Time span of one query: 20,000 series by the minute are 30 MB."""
+"""Time span of one query. A query of 20,000 series with a sample per minute answers with 30 MB."""
 CHUNKS_MAX = 100
 """Queries per source in one run. The next run continues."""
 
 
 @dataclass(frozen=True, slots=True)
 class PullMetrics:
-    """Brings every source up to now, an hour at a time. The samples of an hour commit together with the progress."""
+    """Pulls each source up to the present, hour by hour. The samples of an hour are committed together with the
+    progress.
+    """
 
     database: Database
     clock: Clock

@@ -47,7 +47,7 @@ class SchedulePlanRuns:
         return run.plan_run_id
 
     def _week(self) -> datetime:
-        """Return when this week began."""
+        """Return the beginning of this week."""
         now = self.clock.now()
         begins = now.replace(hour=self.hour, minute=0, second=0, microsecond=0)
         begins -= timedelta(days=(begins.weekday() - self.weekday) % 7)

@@ -1,4 +1,4 @@
-"""Sum the waiting spans of each silent trace by day."""
+"""Sum the waiting spans by day. A trace is summed once it is silent: it has had no new span for a while."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ log = get_logger(__name__)
 class SumSpans:
     """Sums every span once: its sum and its removal from the waiting spans commit together.
 
-    A kill loses nothing and counts nothing twice. If two sweeps run at once, one finds its spans gone.
+    A kill loses no span and counts none twice. If two sweeps run at the same time, the slower one finds no spans.
     """
 
     database: Database

@@ -36,8 +36,8 @@ def post_apply(
 ) -> Response:
     """Apply the decisions and the plan of a simulation, all or nothing. Answer 409 if its basis has changed since.
 
-    Quotas hold, and so does the churn budget. Above an approval limit this call is the approval: it needs a reason.
-    With four eyes it also needs another person than the one who simulated.
+    Quotas and the churn budget apply. Above an approval limit this call is the approval, so it needs a reason. With
+    four eyes, the caller must not be the person who ran the simulation.
     """
     with context.database.snapshot() as reading:
         ground = load_ground(reading, simulation_id, now=context.clock.now())

@@ -1,4 +1,4 @@
-"""Show a capacity request as JSON, stored or from a dry run."""
+"""Show a capacity request as JSON. The request is stored, or it is the result of a dry run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from libs.web.model import ResponseModel
 from libs.web.specs import SpecOut
 from services.portal.submit_requests import Submission
 
-if TYPE_CHECKING:  # it loads the solver's code: see services.portal.solving_code
+if TYPE_CHECKING:  # the module loads the solver's code: see services.portal.solving_code
     from services.portal.judge import Judgement
 
 
@@ -72,7 +72,7 @@ def request_out(request: CapacityRequest) -> CapacityRequestOut:
 
 
 def would_be_out(submission: Submission, judgement: Judgement, *, requested_by: str) -> CapacityRequestOut:
-    """Return the request that a submission would become, as JSON."""
+    """Return a submission as JSON: the request that it would become, with the decision in `judgement`."""
     reservation = submission.reservation
     return CapacityRequestOut(
         capacity_request_id=None,

@@ -252,8 +252,8 @@ def withdraw_capacity_request(
 def _require_undecided(
     tx: Transaction, capacity_request_id: int, principal: Principal, expected: int, done: str
 ) -> CapacityRequest:
-    """Return the request. Raises NotFound, StaleGeneration, and Problem: 403 for another owner's, 409 once it is
-    decided.
+    """Return the request. Raises NotFound, StaleGeneration, and Problem: 403 for another owner's request, 409 for a
+    decided one.
     """
     request = load_capacity_request(tx, capacity_request_id)
     require_owner(principal, request.owner)
@@ -295,7 +295,9 @@ def _told(request: CapacityRequest) -> dict[str, object]:
 
 
 def _submission(tx: Transaction, body: CapacityRequestIn, *, now: datetime) -> Submission:
-    """Return the submission of a body. Raises Problem if a field is missing for this kind, or does not belong to it."""
+    """Return the submission in the body of a request. Raises Problem for a field that the kind of request lacks or does
+    not have.
+    """
     create, delete = body.kind is CapacityRequestKind.CREATE, body.kind is CapacityRequestKind.DELETE
     errors = [
         _error(field, given, body.kind)

@@ -12,8 +12,8 @@ from services.portal.submit_requests import Submission
 
 
 def answer_dry_run(submission: Submission, *, principal: Principal, context: WebContext) -> JSONResponse:
-    """Judge the submission. Raises Problem: 403 for another owner's reservation, 429 while too many others are
-    judged.
+    """Judge the submission, and answer with the decision. Raises Problem: 403 for another owner's reservation, 429
+    while too many submissions are judged.
     """
     require_owner(principal, submission.owner)
     from services.portal.dry_run import preview  # imported here because of services.portal.solving_code

@@ -1,4 +1,6 @@
-"""Turn an explanation into its JSON shapes. This loads the solver's code: see services.portal.solving_code."""
+"""Turn an explanation into its JSON shapes. Importing this module loads the solver's code: see
+services.portal.solving_code.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,7 @@ from services.portal.api.reservation_out import ready_condition
 def explanation_out(
     e: Explanation, reservation: Reservation, history: ReadinessHistory, wait: DepartureWait | None
 ) -> ExplanationOut:
-    """Return the explanation of a reservation as JSON, with what it holds now."""
+    """Return the explanation of a reservation as JSON, with the capacity that it holds now."""
     last, ready = e.last_solve, ready_condition(reservation, history)
     now = f"Now it {ready.message[0].lower()}{ready.message[1:]}"
     return ExplanationOut(
@@ -70,7 +72,7 @@ def explanation_out(
 
 
 def server_explanation_out(effects: Sequence[MoveEffect], *, asked: bool) -> ServerExplanationOut:
-    """Return the explanation of a server as JSON. asked: the client named one place."""
+    """Return the explanation of a server as JSON. `asked`: whether the client named one place."""
     return ServerExplanationOut(
         summary=server_words(effects, asked=asked), moves=[_move_out(effect) for effect in effects]
     )

@@ -27,7 +27,7 @@ from services.portal.submit_requests import require_region
 router = APIRouter(prefix="/v1/quotas", tags=["quotas"])
 _NOUN = "quotas"
 _ONE = "/{region}/{owner:path}"
-"""An owner's name may contain a slash, and servers decode %2F before they route."""
+"""The path of one quota. An owner's name may contain a slash, and servers decode %2F before they route."""
 _OPERATOR = [Depends(require(Role.OPERATOR))]
 RegionName = Annotated[SomeName, Path(description="Name of the region")]
 OwnerName = Annotated[SomeName, Path(description="Name of the owner")]

@@ -141,7 +141,9 @@ def _phase(reservation: Reservation) -> ReservationPhase:
 
 
 def ready_condition(reservation: Reservation, history: ReadinessHistory) -> Condition:
-    """Return whether servers keep the promise now. It follows from the numbers beside it; its time is recorded."""
+    """Return the condition that servers keep the promise now. It follows from the numbers beside it. Its time is
+    recorded.
+    """
     held, promised, last = reservation.held, reservation.spec.capacity_rru, history.last
     after = reservation.spec.survives_msb_loss
     lasting_rru = held.total_rru - (held.worst_msb_rru if after else 0.0)

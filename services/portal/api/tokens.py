@@ -204,7 +204,7 @@ def delete_token(token_id: TokenId, write: Write, context: Context, principal: A
 
 
 def _require_requester(role: Role, owners: list[str]) -> None:
-    """Raises Problem (422) for owners in a token whose role has none."""
+    """Raise Problem (422) for owners in a token whose role has none."""
     if owners and role is not Role.REQUESTER:
         message = f"only a requester has owners; a token of role {role} has none to name"
         raise invalid(FieldError(field="owners", location="body", code="not_expected", message=message))

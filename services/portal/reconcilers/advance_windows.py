@@ -43,7 +43,7 @@ class AdvanceWindows:
         with self.database.snapshot() as tx:
             over = list_over(tx, self.region, now=certain_now(tx, self.clock), limit=AT_ONCE_MAX)
         # One transaction each. A longer one could hold a reservation's servers while it waits for the next reservation.
-        # That one may be locked by a solve that waits for those servers.
+        # A solve that waits for those servers may have locked the next reservation.
         ended = sum(self._commit(partial(self._end, reservation_id=reservation_id)) for reservation_id in over)
         return self._commit(self._begin), ended
 

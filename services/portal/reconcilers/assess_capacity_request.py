@@ -258,7 +258,7 @@ def _audit_reservation(tx: Transaction, reservation_id: int, action: str, case: 
 
 
 def _require_held(tx: Transaction, case: Case, judgement: Judgement, reservation_id: int) -> None:
-    """Raises Overtaken if the reservation now lacks more capacity than `judgement` states, because some of its servers
+    """Raise Overtaken if the reservation now lacks more capacity than `judgement` states, because some of its servers
     left or failed.
 
     A grant checks the generations of the servers that it takes, but not of the servers that the reservation has
@@ -272,7 +272,7 @@ def _require_held(tx: Transaction, case: Case, judgement: Judgement, reservation
 
 
 def _require_quota(tx: Transaction, case: Case, judgement: Judgement) -> None:
-    """Raises StaleGeneration if the request no longer fits the quota, because others of the owner were accepted
+    """Raise StaleGeneration if the request no longer fits the quota, because others of the owner were accepted
     meanwhile.
 
     The quota stays locked until the end of the transaction.

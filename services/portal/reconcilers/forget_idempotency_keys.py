@@ -8,7 +8,9 @@ from libs.store.platform.database import Database
 from libs.store.platform.idempotency import forget_keys
 
 KEPT_S = 86_400.0
-"""Seconds of real time in which clients repeat a request. The Clock may pass a day in a minute, or jump."""
+"""Seconds of real time for which keys are kept, because clients may repeat a request. The Clock may pass a day in a
+minute, or jump.
+"""
 
 
 @dataclass(frozen=True, slots=True)

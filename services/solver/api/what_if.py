@@ -23,7 +23,7 @@ from libs.web.specs import SpecIn
 
 _PARTS_MAX = 100
 _SERVERS_MAX = 20_000
-"""Servers that a what-if may add in total."""
+"""Largest number of servers that a what-if may add in total."""
 
 
 class SimulatedPolicy(policy_change(simulated=True)):  # type: ignore[misc]  # a base that is made

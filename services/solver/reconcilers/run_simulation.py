@@ -44,7 +44,7 @@ from services.solver.settings import SolverSettings
 log = get_logger(__name__)
 
 KEPT_MAX = 100
-"""Simulations kept per region, in addition to applied ones."""
+"""Number of simulations to keep per region, in addition to applied ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +57,8 @@ class RunSimulation:
     simulation_id: int
 
     def reconcile(self) -> SimulationStatus:
-        """Load, apply the changes, solve, compare and store. Return the final status; an ended simulation keeps its
-        status.
+        """Load the region, apply the changes, solve, compare and store. Return the final status. An ended simulation
+        stays as it is.
         """
         with self.database.write() as tx:
             started = start_simulation(tx, self.simulation_id, now=self.clock.now())

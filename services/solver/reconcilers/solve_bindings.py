@@ -77,7 +77,9 @@ class SolveBindings:
     trigger: str
 
     def reconcile(self) -> SolveStatus:
-        """Load, plan, check, and commit if the plan's parent is still the target. Return how the run ended."""
+        """Load the region, plan, check, and commit if the plan's parent is still the target. Return how the run
+        ended.
+        """
         began_s = time.perf_counter()
         try:
             return self._run()

@@ -19,7 +19,7 @@ class Power(Elementwise):
     CODE = 5
 
     def __post_init__(self) -> None:
-        """Raises BadValues for an exponent of 0 or less, because 0 has no such power."""
+        """Raise BadValues for an exponent of 0 or less, because 0 has no such power."""
         if not self.exponent > 0:
             raise BadValues(f"Power: exponent = {self.exponent}; expected a number above 0")
 
