@@ -152,6 +152,14 @@ GROUPS: dict[str, Commands] = {
             "services.cli.up:up",
             "Run the platform here: API, worker, scheduler and, unless DATABASE_URL is set, a database.",
         ),
+        "backup": (
+            "services.cli.backup:backup",
+            "Write the platform's database to a file, while the platform runs.",
+        ),
+        "restore": (
+            "services.cli.backup:restore",
+            "Restore a backup into an empty database: DATABASE_URL, or a new one in PLIMSOLL_STATE_DIR.",
+        ),
         "solve": (
             "services.cli.solve:solve",
             "Assign every server of a region to a reservation.",

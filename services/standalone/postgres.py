@@ -70,8 +70,16 @@ def prepared_postgres(home: Path, *, durable: bool = True) -> Iterator[PostgresS
             hand_over(data)
         with _socket_folder(home, data) as socket:
             password = password_file.read_text()
-            url = f"postgresql://{ROLE}:{password}@/{DATABASE}?host={quote(str(socket))}"
-            yield PostgresServer(url=url, command=_command(data, socket, durable))
+            yield PostgresServer(url=_url(password, socket), command=_command(data, socket, durable))
+
+
+def url_of_running(home: Path) -> str | None:
+    """Return the URL of the server that runs in `home`; None if none does. Raises OSError without the right to read."""
+    data = home.absolute() / "data"
+    if live_postmaster(data) is None:
+        return None
+    socket = pid_file(data)[4]  # the folder of its socket
+    return _url((home / "password").read_text(), Path(socket))
 
 
 @contextmanager
@@ -86,6 +94,10 @@ def running_postgres(home: Path, *, durable: bool = True) -> Iterator[str]:
             yield server.url
         finally:
             process.stop()
+
+
+def _url(password: str, socket: Path) -> str:
+    return f"postgresql://{ROLE}:{password}@/{DATABASE}?host={quote(str(socket))}"
 
 
 def _command(data: Path, socket: Path, durable: bool) -> Command:
