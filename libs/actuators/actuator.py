@@ -69,8 +69,8 @@ class Actuator(Protocol):
 
     The mover asks again on every tick until a step is done or failed, and possibly once more. The actuator answers by
     key. A higher attempt at a step replaces the lower ones. A step of a newer move of a server ends all its older
-    moves. ABORT does only that: once it is done, no step of an older move can happen any more. `perform` must return
-    soon: the work continues elsewhere.
+    moves. The step ABORT does nothing else. Once it is done, no step of an older move can happen any more. `perform`
+    must return soon: the work continues elsewhere.
     """
 
     def perform(self, steps: Sequence[StepRequest]) -> Sequence[StepOutcome]:

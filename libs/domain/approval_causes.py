@@ -1,5 +1,5 @@
-"""Find the reasons why a capacity request needs a person's approval: the approval limits of the region that the request
-exceeds. Pure.
+"""Find the approval limits of a region that a capacity request exceeds. They are the reasons why a person must approve
+it. Pure.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Waits: servers whose reservation cannot spare them yet, and what would let them leave. See docs/designs/0032."""
+"""Waits: servers that their reservation cannot spare yet, and the event that would let them leave. See
+docs/designs/0032.
+"""
 
 from __future__ import annotations
 

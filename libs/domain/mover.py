@@ -8,7 +8,7 @@ from datetime import datetime
 MOVES_MAX = 1000
 """Concurrent moves of a region, unless the environment or an operator says otherwise."""
 MSB_SHARE_MAX = 0.1
-"""Share of an MSB's servers that may be leaving at a time, likewise."""
+"""Bounds of the share of an MSB's servers that may be leaving at a time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

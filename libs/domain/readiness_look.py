@@ -46,7 +46,7 @@ class ReadinessPlan:
 
     records     (reservation_id, record) to append, in order of time for each reservation
     region      the region's numbers now
-    is_unknown  nothing is known of the time since the last look
+    is_unknown  whether the states since the last look are unknown
     """
 
     records: Sequence[tuple[int, ReadinessRecord]]

@@ -60,7 +60,9 @@ class ImportItem:
 
 
 def describe_item(item: ImportItem) -> str:
-    """Return one sentence about the change. If there is none, it says why and what to do."""
+    """Return one sentence about the change. If the item has no change, the sentence gives the reason and the
+    next step.
+    """
     if item.action is ImportAction.ADD:
         return f"new in {item.rack}, {item.msb}, {item.datacenter}: {item.hardware_type}"
     differences = ", ".join(

@@ -30,7 +30,7 @@ class UnmappedError(Exception):
 
 
 class ReservationTable:
-    """The rows of `service_reservations`. A row with a region wins over the one for all regions."""
+    """The rows of `service_reservations`. A row that names a region takes precedence over the row for all regions."""
 
     def __init__(self, rows: Iterable[ServiceReservation]) -> None:
         self._rows = {(row.service, row.hardware_type, row.region): row for row in rows}

@@ -51,8 +51,8 @@ def divided(budget: ChurnBudget, wanted: Ints) -> Ints:
 
     wanted  (R,) the preemptions of each reservation in the best plan without a budget
 
-    If they fit, each gets what it wants, up to its own budget. Otherwise each gets its share of that, and the servers
-    that rounding leaves go to the largest remainders.
+    If all wishes fit, each reservation gets its wish, up to its own budget. Otherwise each gets its share of that, and
+    the servers that rounding leaves go to the largest remainders.
     """
     most = np.minimum(wanted, budget.reservation)
     total = int(most.sum())

@@ -16,11 +16,11 @@ from libs.domain.reservation import ROUNDING
 
 
 def await_lost_msbs(snapshot: FleetSnapshot, lost_at: Mapping[str, datetime], now: datetime) -> FleetSnapshot:
-    """Return the snapshot in which the servers of young losses are `awaited`: they count as held.
+    """Return the snapshot with the servers of young losses marked as `awaited`, so that they count as held.
 
-    A loss is young for `rebuild_after_s` of the policy. Servers are awaited only by a reservation that survives an
-    MSB's loss, and only while its servers that are up give its capacity. A promise that is broken now is repaired at
-    once. `lost_at` maps MSBs that are down to the time of their loss.
+    A loss is young for `rebuild_after_s` of the policy. A reservation awaits servers only if it survives an MSB's loss,
+    and only while its servers that are up give its capacity. A promise that is broken now is repaired without waiting.
+    `lost_at` maps MSBs that are down to the time of their loss.
     """
     servers, q, topology = snapshot.servers, snapshot.reservations, snapshot.topology
     patience = timedelta(seconds=snapshot.policy.rebuild_after_s)

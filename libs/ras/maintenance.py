@@ -101,7 +101,7 @@ def may_begin(ground: MaintenanceGround, *, behind: int | None = None) -> Mainte
 
 
 def waits_behind(event_id: int) -> MaintenanceAnswer:
-    """Return the queued answer to a request while the event `event_id`, which was asked for earlier, waits."""
+    """Return the answer to a request that is queued because an earlier request, the event `event_id`, still waits."""
     what = f"it waits its turn behind event {event_id}, which was asked for earlier"
     return MaintenanceAnswer(verdict=_QUEUED, reason=MaintenanceReason.BEHIND, message=what, waits_for=(event_id,))
 

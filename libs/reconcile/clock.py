@@ -9,7 +9,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """A source of time, and a way to wait by it."""
+    """A clock: it gives the time, and lets a caller wait."""
 
     def now(self) -> datetime:
         """Return the present moment, in UTC."""
@@ -32,7 +32,8 @@ class SystemClock:
 
 @dataclass(frozen=True, slots=True)
 class ScaledClock:
-    """Time that passes `speed` times as fast as the system's since `real_origin`, when it read `origin`.
+    """A clock that runs `speed` times as fast as the system's clock. It read `origin` at the system's time
+    `real_origin`.
 
     The clock has no state, so processes with the same three values agree on the time.
     """

@@ -1,4 +1,6 @@
-"""Compare-and-swap over HTTP: `ETag` is a row's generation, `If-Match` the one that the client has read."""
+"""Compare-and-swap over HTTP: `ETag` is the generation of a row. `If-Match` is the generation that the client
+has read.
+"""
 
 from __future__ import annotations
 

@@ -27,7 +27,9 @@ _WAIT_S_MAX = 5.0
 
 
 class Readiness:
-    """The last answer of the database. Threads and event loops may share it; it asks once at a time."""
+    """The readiness of the database: its last answer, for threads and event loops to share. At most one question runs
+    at a time.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database.unpooled()

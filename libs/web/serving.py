@@ -55,7 +55,9 @@ class ServiceApi:
 
 
 def make_api(name: str, *services: ServiceApi) -> FastAPI:
-    """Return the app of these services, as the environment describes it. `name` is that of the process in its logs."""
+    """Return the app that serves the routes of these services, with settings from the environment. `name` is the name
+    of the process in its logs.
+    """
     settings = read_environment(ApiSettings)
     configure_logging(name, level=settings.log_level)
     configure_tracing(name)

@@ -14,7 +14,7 @@ class Objective(StrEnum):
     """The way in which goals of several priorities count. Broken constraints come first in both."""
 
     PRIORITIES = "priorities"
-    """Each priority in turn, without loss to higher ones."""
+    """Minimise the priorities one after the other, without loss at higher priorities."""
     SUM = "sum"
     """All goals added up in one level."""
 

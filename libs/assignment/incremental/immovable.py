@@ -15,7 +15,8 @@ PLACES_MAX = 20_000_000
 
 
 def movable_objects(graph: Graph, initial: Ints, start: Ints) -> Ints:
-    """Return in order the objects that a search may move: all except those that one hard cell forbids everywhere else.
+    """Return in order the objects that a search may move. An object that a hard cell forbids in all other containers is
+    left out.
 
     A cell counts if it holds at the start and only adds up. Then its element is at least constant + value of the
     object, independently of other objects. If that is above 0, the object may not go there.

@@ -44,7 +44,8 @@ class Clash:
 
 
 def clash_of(problem: Problem, time_s_max: float = math.inf) -> Clash | None:
-    """Find the least total excess of all hard constraints by a linear program. Return None if it may be zero.
+    """Find the least total excess of all hard constraints by a linear program. Return None if the total excess may be
+    zero.
 
     min  sum_k weight[k] excess[k]   over fractional counts, from any initial assignment
 

@@ -1,4 +1,6 @@
-"""Hold the one clock of a solve. The outermost solver makes it, and passes it to the solvers that it calls."""
+"""Hold the clock of a solve, which all of its parts share. The outermost solver makes it, and passes it to the solvers
+that it calls.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ class Deadline:
 
     @classmethod
     def after(cls, time_s_max: float) -> Deadline:
-        """Start the clock now."""
+        """Return a deadline that ends `time_s_max` seconds from now."""
         return cls(began=time.perf_counter(), time_s_max=time_s_max)
 
     @property

@@ -59,7 +59,7 @@ class _Fit:
 def fit_service_models(
     words: Vocabulary, seen: Observations, demand: Demand, custom: Floats | None = None
 ) -> ServiceModels:
-    """Fit every metric for every service, and keep the one that explains the measured usage best.
+    """Fit every metric for every service, and keep the metric that explains the measured usage best.
 
     demand  one row per service of `words`
     custom  (S, P)  attributions by owners' cost models, which replace the fit (Flux, 3.6); nan: none. Installed cost

@@ -23,7 +23,8 @@ class Columns:
                          others follow from traffic and residual, see CapacityTerms, and need no columns
     up, down  (T, K, R)  capacity added and freed since the previous step; `up` exists only if it is priced
     r_up      (T, S, R)  residual, or its part above 0
-    r_down    (N,)       part of the residual below 0, if it may be; r_down_cell has the flat (T, S, R) index of each
+    r_down    (N,)       part of the residual below 0, for cells where it may be below 0; r_down_cell has their flat
+              (T, S, R) indices
     withheld  (W,)       units of growth not granted; withheld_of has the flat (T, S) index of each
     s, d      (T, H, R)  spare, deficit
     spare     (T, H)     spare, worldwide

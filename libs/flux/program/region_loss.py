@@ -27,7 +27,7 @@ class RegionLoss:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Guarded:
-    """Region losses that a program provides for, and the traffic about which it linearises them.
+    """Region losses that a program provides for. The program linearises them at a given traffic.
 
     traffic  (T, P, R)   traffic of the previous solve
     losses   (N, 4) int  step, service, region that is provided for, and region that is lost
@@ -57,7 +57,7 @@ def diverted(traffic: Floats) -> Floats:
 
 
 def simulate_losses(needed: Floats, traffic: Floats) -> RegionLoss:
-    """Simulate the loss of each region in turn, and return the largest need of every other region.
+    """Simulate the loss of each region, one at a time, and return the largest need of every other region.
 
     needed   (S, P)     capacity for all traffic of a product, see LoadModels
     traffic  (T, P, R)  proposed share of a product's traffic in a region

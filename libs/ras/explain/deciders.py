@@ -71,7 +71,7 @@ class Decider:
     subject  the hardware type that the constraint is about; None if it is about no type
     now      the effect while moves have their price. It explains why the reservation keeps its present servers
     afresh   the effect while moves are free. It explains why the reservation has servers of these types and MSBs at
-             all. Of equally good answers, the one with the fewest servers is taken. None for the price of moves itself
+             all. Of equally good answers, take the answer with the fewest servers. None for the price of moves itself
     """
 
     name: str

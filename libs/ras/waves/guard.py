@@ -43,8 +43,9 @@ class Guard:
         return total - loss >= self._floor[True][reservation_id] - slack
 
     def lacks(self, reservation_ids: Ints, msb_ids: Ints, rru: Floats, *, hold: bool = False) -> Floats:
-        """Return the RRU (N,) that reservations would lack of what they must keep if one server left: at the level
-        *survive*, or at *hold*. Positive: the server may not leave; 0: it may. Each of the N servers is judged alone.
+        """Return the RRU (N,) that a reservation would lack if one server left it, for N servers, each judged alone. A
+        reservation must keep a capacity at the level *survive*, or with `hold` at the level *hold*. If the value is
+        above 0, the server may not leave.
         """
         known = [r for r in np.unique(reservation_ids).tolist() if r in self._holding]
         if not known:

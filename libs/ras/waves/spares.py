@@ -17,7 +17,7 @@ def choose_spares(
     """Return the indices of the servers in `idle` to lend to a reservation, at most `most`. With them as many of the
     `waiting` servers can leave at a time as `most` spares allow. Return [] if none could leave even so.
 
-    A spare helps most in an MSB where little is held, because the loss of the worst MSB counts. So take the one with
+    A spare helps most in an MSB where little is held, because the loss of the worst MSB counts. So take the server with
     which the reservation survives most. The guard is as before afterwards.
     """
     lent: list[int] = []

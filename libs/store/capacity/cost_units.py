@@ -56,7 +56,7 @@ _USES = f"""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Use:
-    """The cost units that one reservation counts toward its owner's quota.
+    """The cost units that a reservation counts toward the quota of its owner.
 
     live      False: it was deleted, and some servers are still bound to it
     most      the most that it may come to hold; 0 if it was deleted

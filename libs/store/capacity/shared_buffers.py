@@ -87,8 +87,8 @@ def size_shared_buffers(tx: Transaction, region_id: int, *, share: float, now: d
     """Resize every hardware type's shared buffer to `share` of its servers, rounded up, evenly over MSBs. Create
     missing ones. Each stands in the host profile that most reservations with servers of its type want. Idempotent.
 
-    Imported buffers are resized too. At a share of 0, all buffers stay as they are: an import may bring buffers of
-    its own, and delete_shared_buffers has deleted those of before.
+    Imported buffers are resized too. At a share of 0 all buffers keep their sizes. They come from an import, because
+    delete_shared_buffers deletes all others when the share becomes 0.
     """
     if share == 0:
         return

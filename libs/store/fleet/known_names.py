@@ -34,7 +34,7 @@ def known_racks(tx: Transaction, region_id: int) -> frozenset[str]:
 
 
 def hardware_types_of(tx: Transaction, region_id: int) -> frozenset[str]:
-    """Return the names of the hardware types of a region's servers, and of those that its live reservations accept."""
+    """Return the names of the hardware types that servers of a region have or that its live reservations accept."""
     wanted = (
         sa.select(reservation_rru.c.hardware_type_id)
         .join(reservations, reservations.c.reservation_id == reservation_rru.c.reservation_id)

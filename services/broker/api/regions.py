@@ -93,7 +93,9 @@ class HardwareTypeSummaryOut(ResponseModel):
 
 
 class RegionReadinessOut(ResponseModel):
-    """The guaranteed reservations of a region when the platform last looked: what they held, and were promised."""
+    """The guaranteed reservations of a region when the platform last looked: the capacity that they held and that they
+    were promised.
+    """
 
     watched_until: datetime = Field(description="When it last looked")
     ready: int = Field(description="Reservations that hold their promise")

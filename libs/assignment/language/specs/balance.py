@@ -80,8 +80,8 @@ class BalanceSpec(Spec):
         return (above if self.formula is BalanceFormula.LINEAR else Power(above, 2.0)).total()
 
     def scale(self, problem: Problem) -> float:
-        """Return the cost of all items at twice the average. MAX: of one such item. IDEAL: of all objects in
-        balance.
+        """Return the cost if all items are at twice the average. MAX: the cost if one item is. IDEAL: the cost if all
+        objects are in balance.
         """
         _, capacity = relative_utilisation(problem, self.where, self.scope, self.dimension, self.filter)
         average = dimension_total(problem, self.where, self.dimension) / (float(capacity.sum()) or 1.0)

@@ -32,7 +32,7 @@ class GroupDependencySpec(Spec):
     dimension: str = COUNT
 
     def excess(self, problem: Problem) -> tuple[Expression, ...]:
-        """Return the excess, (I, pairs)."""
+        """Return the excess of each pair of groups in each scope item, (I, pairs)."""
         groups = problem.partition(self.where, self.partition).groups
         if not len(self.pairs):
             return ()

@@ -36,5 +36,5 @@ class LargestGroupSpec(Spec):
         return Max(parts, Over.COLUMNS).total()
 
     def scale(self, problem: Problem) -> float:
-        """Return the total demand: all objects in the largest groups."""
+        """Return the total demand. It is the value if all objects are in the largest groups."""
         return dimension_total(problem, self.where, self.dimension)

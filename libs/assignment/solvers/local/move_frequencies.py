@@ -22,10 +22,10 @@ MEMORY = 0.9
 
 
 class Mix:
-    """The frequency of each kind.
+    """The frequencies of the kinds of moves in a local search.
 
     base    (kinds,) initial shares of the tries, among usable kinds
-    shares  (kinds,) of the draws; some kinds cost several tries per draw
+    shares  (kinds,) shares of the draws; some kinds cost several tries per draw
     """
 
     def __init__(self, usable: Floats) -> None:

@@ -1,4 +1,6 @@
-"""Solve by local search: first broken constraints, then each priority in turn, without loss at higher ones."""
+"""Solve by local search: first broken constraints, then the priorities one after the other, without loss at higher
+priorities.
+"""
 
 from __future__ import annotations
 

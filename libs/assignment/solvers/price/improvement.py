@@ -60,7 +60,7 @@ def rising(members: Ints, placed: Ints) -> bool:
 
 
 def shares(market: Market, state: State, ranking: Ranking) -> tuple[Ints, Ints]:
-    """Return for each priority the number of objects that could be placed, and the number of those that are placed.
+    """Return for each priority the number of objects that could be placed, and the number of objects that are placed.
 
     A fixed object in its container counts in both numbers.
     """

@@ -34,7 +34,7 @@ class Ranking:
         rank_shapes(market.need[who], gain, market.pool, price, self.rank, self.net, self.paid)
 
     def only(self, some: Bools) -> Ranking:
-        """Return the ranking of those objects whose entry in `some` (n,) is true."""
+        """Return the ranking of the objects with a true entry in `some` (n,)."""
         found = object.__new__(Ranking)
         found.who, found.rank = self.who[some], self.rank[some]
         found.net, found.paid = self.net[some], self.paid[some]

@@ -9,7 +9,8 @@ from html import escape
 FONT = 12
 INK, FAINT, PAPER = "#1b1f24", "#d0d7de", "#ffffff"
 SERIES = ("#8c959f", "#0969da", "#bf8700", "#2da44e")
-"""Colours of before, after, growth and spare. They differ in brightness too, for colour-blind readers."""
+"""Colours of four quantities: before, after, growth and spare. They differ in brightness too, for colour-blind readers.
+"""
 
 
 def wide(names: Sequence[str], size: int = FONT) -> float:
