@@ -262,8 +262,11 @@ class World:
             self.down.add(s)
 
 
-def tick(world: World, policy: MovePolicy, now: datetime, results: st.DataObject | None) -> None:
-    """Run one tick of the mover, in which each requested step is done, fails or goes on, as drawn."""
+def tick(world: World, policy: MovePolicy, now: datetime, results: st.DataObject | None) -> bool:
+    """Run one tick of the mover, in which each requested step is done, fails or goes on, as drawn.
+
+    Return whether the world is at rest: no move runs, and a later tick changes nothing unless the world changes.
+    """
     snapshot = world.snapshot()
     plan = plan_moves(snapshot, policy, now)
     check_starts(snapshot, plan.start, policy, world)
@@ -297,6 +300,7 @@ def tick(world: World, policy: MovePolicy, now: datetime, results: st.DataObject
                 world.fleet.do(move)
     for change in changes:
         world.change(change)
+    return not (world.running or plan.rebind or plan.start or plan.loans or plan.cancel or plan.ask)
 
 
 def move_is_late(world: World, move: RunningMove) -> bool:

@@ -29,8 +29,8 @@ def load_last_solve_changes(tx: Transaction, region_name: str) -> tuple[int, dic
     there is no such plan. Raises NotFound.
 
     The targets map server id -> (before, after), the ids of the target reservation before and after the plan. An id of
-    0 stands for no target. If `after` is None, the plan is the latest, so the present target is the target after the
-    plan. An absent server had its present target before and after the plan.
+    0 stands for no target. If `after` is None, the present target of the server is its target after
+    the plan. An absent server had its present target before and after the plan.
     """
     region_id = load_region(tx, region_name).region_id
     query = "SELECT max(plan_id) FROM plans WHERE region_id = :region_id AND kind = :kind"

@@ -107,9 +107,11 @@ def test_what_survives_the_loss_of_an_msb_falls_only_where_nothing_arrives(world
             for move in world.running.values()
             if move.asked or move.step is not MoveStep.PREEMPT  # one that has yet to leave may wait itself
         }
-        tick(world, POLICY, now, None)
+        rests = tick(world, POLICY, now, None)
         for r, promised in world.promised.items():
             assert level(r) >= min(promised, before[r]) or r not in arriving
+        if rests:
+            break
         now += timedelta(seconds=1)
 
 
@@ -118,7 +120,8 @@ def test_what_survives_the_loss_of_an_msb_falls_only_where_nothing_arrives(world
 def test_what_waits_in_the_end_could_not_leave_without_breaking_the_promise(world: World) -> None:
     now = T0
     for _ in range(200):
-        tick(world, POLICY, now, None)
+        if tick(world, POLICY, now, None):
+            break
         now += timedelta(seconds=1)
     snapshot = world.snapshot()
     plan = plan_moves(snapshot, POLICY, now)
@@ -190,11 +193,13 @@ def survives(world: World, r: int) -> float:
 def test_an_exchange_goes_through_spares_and_keeps_what_survives(world: World, data: st.DataObject) -> None:
     now, lossy = T0, data.draw(st.booleans())
     for _ in range(60 if lossy else 300):
-        tick(world, POLICY, now, data if lossy else None)
+        rests = tick(world, POLICY, now, data if lossy else None)
         if world.down:
             return  # a move failed for good: its server is down
         for r, promised in world.promised.items():
             assert survives(world, r) >= promised
+        if rests and not lossy:
+            break
         now += timedelta(seconds=data.draw(st.sampled_from([1, 30, 200])) if lossy else 1)
     if not lossy:
         assert world.current == world.target, "every server is where it should be, spares included"
@@ -214,7 +219,8 @@ def test_spares_come_back_whatever_fails(world: World, data: st.DataObject) -> N
         now += timedelta(seconds=data.draw(st.sampled_from([1, 30, 200])))
     world.down.clear()
     for _ in range(300):
-        tick(world, POLICY, now, None)
+        if tick(world, POLICY, now, None):
+            break
         now += timedelta(seconds=200)
     waits = {world.current[s] for s in world.target if world.current[s] and world.current[s] != world.target[s]}
     assert set(world.spare_for.values()) <= waits, "a reservation has a spare, and nothing to give"
