@@ -30,6 +30,7 @@ from libs.store.platform.database import Transaction
 from libs.store.telemetry.span_batches import count_waiting
 from services.planner.ledger_files import ledger_files, step_numbers
 from services.planner.override_rows import override_rows
+from services.planner.region_supply import with_region_supply
 
 EXECUTED_ACTIONS_MIN = 5
 """Least number of past actions of a phase. Fewer do not predict the next actions."""
@@ -88,19 +89,22 @@ def load_plan_snapshot(
     assert run.window_start is not None
     assert run.window_end is not None
     assert run.started_at is not None
-    contents = {name: load_version(tx, name, version)[1] for name, version in run.input_versions.items()}
+    contents: Mapping[str, bytes] = {
+        name: load_version(tx, name, version)[1] for name, version in run.input_versions.items()
+    }
     missing = missing_inputs(contents)
     if missing:
         raise CannotPlan(
             "MissingInputs",
             f"Missing inputs: {', '.join(missing)}. Use `plimsoll flux inputs put`, or PUT /v1/planning-inputs/NAME.",
         )
+    steps = step_numbers(contents)[:STEPS_MAX]  # the reader refuses more of them
+    starts = tuple(run.window_end + step * t for t in range(len(steps)))
+    contents = with_region_supply(tx, contents, steps, starts, step=step, now=run.started_at)
     overrides = load_overrides_in_force(tx, run.started_at)
     shares = load_executed_shares(tx, plans=executed_plans)
     executed = {_EXECUTED[p]: found.share for p, found in shares.items() if found.actions >= EXECUTED_ACTIONS_MIN}
     source = source_of(contents, override_rows(overrides), policy=executed)
-    steps = step_numbers(contents)[:STEPS_MAX]  # the reader refuses more of them
-    starts = tuple(run.window_end + step * t for t in range(len(steps)))
     # A baseline is the median over the window's days, so it shows what happened in the first half of them.
     middle = run.window_start + (run.window_end - run.window_start) / 2
     changes = load_planned_changes(tx, since=middle, ends=[start + step for start in starts])

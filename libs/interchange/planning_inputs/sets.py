@@ -19,8 +19,10 @@ from libs.interchange.world.planning_inputs import load_planning_inputs
 from libs.interchange.world.read import load_cost_models, load_vocabulary
 from libs.interchange.world.service_reservations import load_service_reservations
 
-_NOT_TABLES = ("policy", "events")
-"""Inputs that are not tables of a world. A world has policy as JSON, and the reader of measurements uses events."""
+_NOT_TABLES = ("policy", "events", "server_units", "deliveries")
+"""Inputs that are not tables of a world. A world has policy as JSON, and the reader of measurements uses events. The
+supply of a world already has what the others say.
+"""
 
 
 def source_of(

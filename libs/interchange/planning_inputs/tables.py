@@ -143,6 +143,23 @@ _TABLES = (
         key=("service", "hardware_type", "region"),
     ),
     InputTable(
+        name="server_units",
+        columns=(
+            *_name("server_type", "hardware_type"),
+            InputColumn(name="units", kind=ColumnKind.NUMBER, least=1e-9, most=1e9),
+        ),
+        key=("server_type", "hardware_type"),
+    ),
+    InputTable(
+        name="deliveries",
+        columns=(
+            *_name("region", "server_type"),
+            InputColumn(name="servers", kind=ColumnKind.NUMBER, least=0, most=1e7, whole=True),
+            _time("due_at"),
+        ),
+        key=(),
+    ),
+    InputTable(
         name="load_tests",
         columns=(
             *_PLACE,

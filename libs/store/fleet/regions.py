@@ -40,6 +40,11 @@ def load_region(tx: Transaction, name: str, *, lock: bool = False) -> Region:
     return region_of(row)
 
 
+def load_region_names(tx: Transaction) -> frozenset[str]:
+    """Return the names of all regions."""
+    return frozenset(tx.execute(sa.select(regions.c.name)).scalars())
+
+
 def list_regions(tx: Transaction, *, after: int | None = None, limit: int = 100) -> Page[Region]:
     """Return a page of regions in order of id. `after` is the last id of the page before."""
     query = sa.select(regions).where(regions.c.region_id > (after or 0)).order_by(regions.c.region_id).limit(limit + 1)

@@ -7,6 +7,7 @@ from services.broker.api import (
     imports,
     plans,
     region_files,
+    region_supply,
     regions,
     retirements,
     servers,
@@ -17,6 +18,7 @@ from services.broker.api import (
 ROUTERS = (
     regions.router,
     region_files.router,
+    region_supply.router,
     solve_schedules.router,
     imports.router,
     hardware_types.router,

@@ -1,0 +1,76 @@
+"""The supply of a world's region comes from the platform, if the region is one of its own."""
+
+from datetime import timedelta
+
+import pytest
+
+from libs.domain.plan_run import PlanRunStatus
+from libs.domain.reservation import ReservationSpec
+from libs.domain.retirement import RetirementKind, RetirementScope
+from libs.store.fleet.retirements import announce_retirement
+from services.broker.api import region_supply
+from services.cli.flux.offline import make_plan
+from tests.builders.planning_inputs import put, put_world
+from tests.builders.region import region_image
+from tests.builders.stored import stored
+from tests.services.planner.conftest import DAY_ZERO, FixedClock, look
+
+WINDOW_END = DAY_ZERO + timedelta(2)
+BUFFER = ReservationSpec(capacity_rru=2, rru={"hw-a": 1.0}, survives_msb_loss=False)
+
+
+@pytest.fixture
+def supply(client, planner, ask, world):
+    """A function that makes a plan, and returns its supply of compute by step in a region."""
+
+    def supply(region):
+        run = ask()
+        assert planner().reconcile() is PlanRunStatus.DONE
+        found = make_plan(type(world)(look(client, run)["bundle"]))
+        h, r = found.words.hardware_types.tolist().index("compute"), found.words.regions.tolist().index(region)
+        return found.inputs.supply[:, h, r].tolist()
+
+    return supply
+
+
+def test_a_region_of_the_platform_says_what_it_has(client, world, database, supply):
+    put_world(client, world)
+    by_hand = supply("west")
+    stored(database, region_image("east", reservations={"buffer": BUFFER}, kind={"buffer": "shared_buffer"}))
+    assert put(client, "server_units", [{"server_type": "hw-a", "hardware_type": "compute", "units": 2.5}]).json()[
+        "rows"
+    ]
+    assert supply("east") == [15.0, 15.0]  # eight servers less two of the buffer
+    assert supply("west") == by_hand  # the platform has no such region
+    with database.write() as tx:
+        announce_retirement(
+            tx,
+            "east",
+            scope=RetirementScope.SERVER,
+            scope_name="server-00",
+            kind=RetirementKind.DECOMMISSION,
+            to_hardware_type=None,
+            reason="old",
+            due_at=WINDOW_END + timedelta(10),
+            back_at=None,
+            actor="olga",
+            now=FixedClock().now(),
+        )
+    put(client, "deliveries", [_delivery(3, days=1), _delivery(5, days=20)])
+    assert supply("east") == [15.0, 20.0]
+
+
+def _delivery(servers, *, days):
+    due = (WINDOW_END + timedelta(days=days)).isoformat()
+    return {"region": "east", "server_type": "hw-a", "servers": servers, "due_at": due}
+
+
+def test_the_broker_tells_the_same(client, database):
+    """The planner's deliveries are in the answer of the broker."""
+    client.app.include_router(region_supply.router)
+    stored(database, region_image("east"))
+    put(client, "deliveries", [_delivery(3, days=1000)])
+    at = (WINDOW_END + timedelta(days=2000)).isoformat()
+    found = client.get("/v1/regions/east/supply", params={"at": at}).json()
+    assert [(one["servers"], one["delivered"], one["usable"]) for one in found["hardware_types"]] == [(8, 3, 11)]
+    assert client.get("/v1/regions/mars/supply").status_code == 404
