@@ -139,6 +139,8 @@ MAY = {
     "POST /v1/capacity-events/{capacity_event_id}/decide": OPERATING,
     "POST /v1/capacity-events/{capacity_event_id}/report": {E, O, A},
     "GET /v1/capacity-effects": EVERYBODY,
+    "GET /v1/waits": EVERYBODY,
+    "GET /v1/waits/{reservation_id}": EVERYBODY,
     "POST /v1/traces": {T, O, A},
     "POST /v1/trace-files": {T, O, A},
     "POST /v1/usage": {T, O, A},
