@@ -52,14 +52,26 @@ class Action:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PoolRoom:
+    """The capacity of a hardware type in a region: in use before the plan starts, and held in all."""
+
+    region: str
+    hardware_type: str
+    used: float
+    room: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutionPlan:
     """All actions of one step, in topological order.
 
     estimate_h      estimated hours until all actions are done
     critical_path   ids of the actions on the critical path
+    pools           the pools that hold the capacity
     """
 
     step: int
     actions: tuple[Action, ...]
     estimate_h: float
     critical_path: tuple[str, ...]
+    pools: tuple[PoolRoom, ...] = ()

@@ -1,4 +1,4 @@
-"""An execution as arrays: what never changes of it, and how far its actions are."""
+"""An execution as arrays: its fixed part, and how far its actions are."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Pool = tuple[str | None, str | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ExecutionGraph:
-    """What never changes of an execution. N actions in topological order, E dependencies, Q pools.
+    """The fixed part of an execution. N actions in topological order, E dependencies, Q pools.
 
     phase        (N,) int8   index in PHASES
     before       (N,)        capacity before; of a shift 0

@@ -1,4 +1,4 @@
-"""Gates: what must be so before an action goes on, and the readings that tell."""
+"""Gates: conditions under which an action goes on, and the readings that tell."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class Verdict(StrEnum):
-    """What the readings of a gate say."""
+    """Judgement of a gate by its readings."""
 
     GOOD = "good"
     BAD = "bad"
@@ -16,7 +16,7 @@ class Verdict(StrEnum):
 
 
 class GateMode(StrEnum):
-    """What a bad gate does."""
+    """Effect of a bad gate."""
 
     OBSERVE = "observe"
     """Nothing: its readings are kept, so that people learn whether to trust it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
 
 from libs.domain.gate import Gate
@@ -63,7 +64,7 @@ SETTLED = frozenset({ActionState.DONE, ActionState.SKIPPED})
 
 
 class Level(StrEnum):
-    """What a command is about."""
+    """Subject of a command."""
 
     PLAN = "plan"
     PHASE = "phase"
@@ -71,7 +72,7 @@ class Level(StrEnum):
 
 
 class Verb(StrEnum):
-    """What a command asks for."""
+    """Wish of a command."""
 
     START = "start"
     PAUSE = "pause"
@@ -80,6 +81,8 @@ class Verb(StrEnum):
     """Stop, and leave everything as it is."""
     REVERSE = "reverse"
     """Take back what was done; of one shift, bring its traffic back."""
+    SUPERSEDE = "supersede"
+    """End, because the execution of a newer plan takes over the places."""
     TAKE_OVER = "take_over"
     COMPLETE = "complete"
     """An action that a person took over is done."""
@@ -107,7 +110,7 @@ class RejectKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """What a person asked for.
+    """A wish of a person about an execution.
 
     subject   the name of a phase or of an action; "" for the plan
     size      of EDIT: the new size, in units of the hardware type
@@ -139,3 +142,41 @@ class Terms:
     attempts_max: int = 3
     retry_s: float = 60.0
     gates: tuple[Gate, ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanExecution:
+    """A stored execution, without its actions.
+
+    reverses_execution_id   the execution that it takes back; None: it carries out the plan itself
+    """
+
+    plan_execution_id: int
+    placement_plan_id: int
+    reverses_execution_id: int | None
+    state: ExecutionState
+    terms: Terms
+    reason: str
+    created_by: str
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    generation: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedCommand:
+    """A command with its outcome.
+
+    code, message  why it was refused; None: it was accepted
+    changed        number of actions that it changed
+    """
+
+    command: Command
+    actor: str
+    given_at: datetime
+    reason: str | None = None
+    reject_kind: RejectKind | None = None
+    code: str | None = None
+    message: str | None = None
+    changed: int = 0

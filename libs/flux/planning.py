@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from libs.domain.execution_plan import ExecutionPlan
+from libs.domain.execution_plan import ExecutionPlan, PoolRoom
 from libs.domain.world import PlanningInputs, ServiceModels, Vocabulary
 from libs.flux.execution.plan import plan_execution
 from libs.flux.program.conflict import conflict_of
@@ -57,7 +57,10 @@ def plan_world(
     entering("check")
     require_clean(check_placement(words, models, inputs, solved.plan))
     execution = plan_execution(words, models, inputs, solved.plan)
-    require_clean(check_execution(execution, *_pools(words, problem, solved)))
+    used, room = _pools(words, problem, solved)
+    require_clean(check_execution(execution, used, room))
+    pools = tuple(PoolRoom(region=str(r), hardware_type=str(h), used=used[r, h], room=room[r, h]) for r, h in used)
+    execution = replace(execution, pools=pools)
     return Planned(words=words, models=models, inputs=inputs, problem=problem, solved=solved, execution=execution)
 
 

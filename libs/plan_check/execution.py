@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Set
 
-import networkx as nx
-
 from libs.domain.execution_plan import Action, ExecutionPlan
 from libs.domain.violation import Violation
 
@@ -56,6 +54,8 @@ def change(a: Action) -> float:
 
 def _freed_before(plan: ExecutionPlan) -> dict[str, frozenset[str]] | None:
     """Return, per action, the downsizes that must finish before it; None if actions wait for each other in a circle."""
+    import networkx as nx  # late: workers that only carry plans out do not need it
+
     by_id = {a.action: a for a in plan.actions}
     graph: nx.DiGraph[str] = nx.DiGraph()
     graph.add_nodes_from(by_id)
@@ -82,6 +82,8 @@ def _worst(actions: list[Action], freed: Mapping[str, Set[str]]) -> float:
     at_once = takes.pop(frozenset(), 0.0)
     if not takes:
         return at_once
+    import networkx as nx  # late: workers that only carry plans out do not need it
+
     network: nx.DiGraph[str | int] = nx.DiGraph()
     for number, (before, amount) in enumerate(takes.items()):
         network.add_edge("source", number, capacity=amount)

@@ -1,10 +1,13 @@
-"""Check that the pools have room for what begins, whatever ends first of all that has begun."""
+"""Check that the pools have room for new actions, in every order in which running ones end."""
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
 
-from libs.domain.arrays import Bools, Floats, Indices
+import numpy as np
+from numpy.typing import NDArray
+
+from libs.domain.arrays import Bools, Floats
 from libs.domain.execution_progress import ExecutionGraph, Progress
 from libs.domain.plan_execution import ActionState
 from libs.plan_check.execution import TOLERANCE
@@ -23,7 +26,7 @@ def most_used(graph: ExecutionGraph, progress: Progress) -> Floats:
     return used
 
 
-def fitting_starts(graph: ExecutionGraph, progress: Progress, ready: Indices) -> Bools:
+def fitting_starts(graph: ExecutionGraph, progress: Progress, ready: NDArray[np.integer[Any]]) -> Bools:
     """Return, per action of `ready`, whether its pool has room for it too, in the order given.
 
     An action that does not fit leaves the room to later, smaller ones. An action that adds nothing always fits.

@@ -28,6 +28,7 @@ SUM_SPANS = "sum_spans"
 PULL_METRICS = "pull_metrics"
 FORGET_TELEMETRY = "forget_telemetry"
 FORGET_PLANNING = "forget_planning"
+ADVANCE_EXECUTIONS = "advance_executions"
 
 WORLD = "world"
 """The subject of jobs that belong to no region."""
@@ -96,6 +97,7 @@ LOOPS: Mapping[str, Loop] = MappingProxyType(
             Loop(name=PULL_METRICS, subject=_WORLD, every_s=_MINUTE_S),
             Loop(name=FORGET_TELEMETRY, subject=_WORLD, every_s=_HOUR_S),
             Loop(name=FORGET_PLANNING, subject=_WORLD, every_s=_DAY_S),
+            Loop(name=ADVANCE_EXECUTIONS, subject=_WORLD, every_s=10.0),
         )
     }
 )

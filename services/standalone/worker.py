@@ -21,6 +21,7 @@ _PARTS: Mapping[str, Sequence[str]] = {
         "services.portal.tasks",
         "services.broker.tasks",
         "services.planner.cycle_tasks",
+        "services.orchestrator.tasks",
     ],
 }
 

@@ -47,6 +47,8 @@ class Seeds:
             yield "import_id", self._imports()
         if path.endswith("/pictures/{name}.svg"):
             yield "name", "pools"
+        if "{position}" in path:
+            yield "position", 0
 
     def _capacity_requests(self) -> int:
         return _id(self._client.post("/v1/capacity-requests", json=self._create("asked")), "capacity_request_id")
@@ -118,6 +120,13 @@ class Seeds:
 
     def _placement_plans(self) -> int:
         return self._placement_plan_id
+
+    def _plan_executions(self) -> object:
+        body = {"placement_plan_id": self._placement_plan_id, "reason": "test"}
+        made = self._client.post("/v1/plan-executions", json=body)
+        if made.status_code == 201:
+            return made.json()["plan_execution_id"]
+        return self._first("plan-executions", "plan_execution_id")
 
     def _plan_overrides(self) -> int:
         body = {"kind": "presence", "subject": "feed", "region": "east", "least": 0.0, "reason": "test"}

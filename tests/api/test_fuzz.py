@@ -23,6 +23,7 @@ from libs.store.platform.database import Database
 from libs.web.app import create_app
 from services.broker.api import ROUTERS as BROKER
 from services.mover.api import ROUTERS as MOVER
+from services.orchestrator.api import ROUTERS as ORCHESTRATOR
 from services.planner.api import ROUTERS as PLANNER
 from services.planner.otlp_errors import OtlpErrors
 from services.planner.reconcilers.make_placement_plan import MakePlacementPlan
@@ -54,7 +55,7 @@ PLANNED = (
 
 @pytest.fixture
 def app(database: Database) -> FastAPI:  # noqa: F811
-    routers = [*PORTAL, *BROKER, *SOLVER, *MOVER, *PLANNER]
+    routers = [*PORTAL, *BROKER, *SOLVER, *MOVER, *PLANNER, *ORCHESTRATOR]
     app = create_app(title="Plimsoll", version="1", database=database, clock=SystemClock(), routers=routers)
     app.add_middleware(OtlpErrors)
     return app

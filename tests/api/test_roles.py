@@ -15,12 +15,13 @@ from libs.web.app import create_app
 from libs.web.auth import PUBLIC_PATHS
 from services.broker.api import ROUTERS as BROKER
 from services.mover.api import ROUTERS as MOVER
+from services.orchestrator.api import ROUTERS as ORCHESTRATOR
 from services.planner.api import ROUTERS as PLANNER
 from services.portal.api import ROUTERS as PORTAL
 from services.solver.api import ROUTERS as SOLVER
 from tests.libs.web.conftest import bearer
 
-ROUTERS = (*PORTAL, *BROKER, *SOLVER, *MOVER, *PLANNER)
+ROUTERS = (*PORTAL, *BROKER, *SOLVER, *MOVER, *PLANNER, *ORCHESTRATOR)
 V, R, O, A, L, H = Role.VIEWER, Role.REQUESTER, Role.OPERATOR, Role.ADMIN, Role.ALLOCATOR, Role.HEALTH
 T, E = Role.TELEMETRY, Role.EXECUTOR
 EVERYBODY, ASKING, OPERATING = {*Role}, {R, O, A}, {O, A}
@@ -133,6 +134,13 @@ MAY = {
     "POST /v1/plan-overrides": OPERATING,
     "GET /v1/plan-overrides/{plan_override_id}": EVERYBODY,
     "POST /v1/plan-overrides/{plan_override_id}/withdraw": OPERATING,
+    "GET /v1/plan-executions": EVERYBODY,
+    "POST /v1/plan-executions": OPERATING,
+    "GET /v1/plan-executions/{plan_execution_id}": EVERYBODY,
+    "GET /v1/plan-executions/{plan_execution_id}/actions": EVERYBODY,
+    "GET /v1/plan-executions/{plan_execution_id}/actions/{position}/readings": EVERYBODY,
+    "GET /v1/plan-executions/{plan_execution_id}/commands": EVERYBODY,
+    "POST /v1/plan-executions/{plan_execution_id}/commands": OPERATING,
     "GET /v1/capacity-events": EVERYBODY,
     "POST /v1/capacity-events": OPERATING,
     "GET /v1/capacity-events/{capacity_event_id}": EVERYBODY,

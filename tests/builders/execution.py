@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 
+from libs.domain.action_outcome import Answer, Outcome
 from libs.domain.execution_plan import Action, Phase
 from libs.domain.execution_progress import ActionProgress, ExecutionGraph, changed, initial_progress
 from libs.domain.gate import GateReading
@@ -15,7 +16,7 @@ from libs.flux.execution.apply import CommandAnswer, apply_command
 from libs.flux.execution.gates import bound_of, gates_of, query_of
 from libs.flux.execution.graph import execution_graph
 from libs.flux.execution.next_steps import Decisions, next_steps
-from libs.flux.execution.outcomes import Answer, Outcome, judge_answer
+from libs.flux.execution.outcomes import judge_answer
 from libs.flux.execution.plan import plan_execution
 from tests.golden.dag_worlds import planned_world
 

@@ -11,7 +11,7 @@ from libs.domain.execution_plan import Phase
 from libs.domain.execution_progress import PHASE_CODE, PHASES, ActionProgress, ExecutionGraph, Progress
 from libs.domain.plan_execution import IN_FLIGHT, ActionState, Command, ExecutionState, Level, Verb
 from libs.flux.execution.commands import Refusal, answer_action, answer_execution
-from libs.flux.execution.next_steps import reversing
+from libs.flux.execution.next_steps import reversing, unmet
 
 _BY_A_PERSON = frozenset(
     {Verb.TAKE_OVER, Verb.COMPLETE, Verb.RETRY, Verb.APPROVE, Verb.EDIT, Verb.OVERRIDE, Verb.REVERSE}
@@ -50,8 +50,9 @@ def apply_command(
         )
     changes: list[ActionProgress] = []
     refusal: Refusal | None = None
+    waits = unmet(graph, progress) > 0
     for position in positions:
-        found = _apply_to(graph, state, progress.row(position), command, now_s)
+        found = _apply_to(graph, state, progress.row(position), command, now_s, waits=bool(waits[position]))
         if isinstance(found, Refusal):
             refusal = refusal or found
         else:
@@ -75,10 +76,16 @@ def _positions(graph: ExecutionGraph, command: Command) -> list[int]:
 
 
 def _apply_to(
-    graph: ExecutionGraph, state: ExecutionState, row: ActionProgress, command: Command, now_s: float
+    graph: ExecutionGraph,
+    state: ExecutionState,
+    row: ActionProgress,
+    command: Command,
+    now_s: float,
+    *,
+    waits: bool,
 ) -> ActionProgress | Refusal:
     verb, phase = command.verb, graph.actions[row.position].phase
-    answer = answer_action(state, row.state, verb, phase=phase, paused=row.paused, begun=row.begun)
+    answer = answer_action(state, row.state, verb, phase=phase, paused=row.paused, begun=row.begun, waits=waits)
     if isinstance(answer, Refusal):
         return answer
     if verb is Verb.PAUSE or (verb is Verb.RESUME and row.state is not ActionState.TAKEN_OVER):

@@ -44,22 +44,23 @@ BY_HAND = Refusal("ByHand", "a person does the action by hand: resume gives it b
 NOTHING_DONE = Refusal("NothingDone", "nothing of the action was done, so there is nothing to take back")
 BEGUN = Refusal("Begun", "the action has begun: its size is fixed")
 NOT_A_SHIFT = Refusal("NotAShift", "only a shift is taken back alone: reverse the execution to take back resizes")
+WAITS = Refusal("Waits", "actions that it needs are not done: complete or skip those first")
 NOT_A_RESIZE = Refusal("NotAResize", "only a resize has a size")
 
 Answer = E | Refusal
 ActionAnswer = A | Refusal
 
-_PLAN_VERBS = (Verb.START, Verb.PAUSE, Verb.RESUME, Verb.ABORT, Verb.REVERSE)
+_PLAN_VERBS = (Verb.START, Verb.PAUSE, Verb.RESUME, Verb.ABORT, Verb.REVERSE, Verb.SUPERSEDE)
 _EXECUTIONS: Mapping[E, tuple[Answer, ...]] = {
-    #                START        PAUSE        RESUME       ABORT        REVERSE
-    E.DRAFT: (E.RUNNING, NOT_STARTED, NOT_STARTED, E.ABORTED, NOT_STARTED),
-    E.RUNNING: (STARTED, E.PAUSING, NOT_PAUSED, E.ABORTING, E.REVERSING),
-    E.PAUSING: (STARTED, PAUSED, E.RUNNING, E.ABORTING, E.REVERSING),
-    E.PAUSED: (STARTED, PAUSED, E.RUNNING, E.ABORTING, E.REVERSING),
-    E.ABORTING: (ENDS, ENDS, ENDS, ENDS, E.REVERSING),
-    E.REVERSING: (ENDS, ENDS, ENDS, E.ABORTING, ENDS),
-    E.SUPERSEDING: (ENDS, ENDS, ENDS, ENDS, ENDS),
-    **dict.fromkeys((E.DONE, E.REVERSED, E.ABORTED, E.SUPERSEDED), (ENDED,) * 5),
+    #           START      PAUSE        RESUME       ABORT        REVERSE      SUPERSEDE
+    E.DRAFT: (E.RUNNING, NOT_STARTED, NOT_STARTED, E.ABORTED, NOT_STARTED, E.SUPERSEDED),
+    E.RUNNING: (STARTED, E.PAUSING, NOT_PAUSED, E.ABORTING, E.REVERSING, E.SUPERSEDING),
+    E.PAUSING: (STARTED, PAUSED, E.RUNNING, E.ABORTING, E.REVERSING, E.SUPERSEDING),
+    E.PAUSED: (STARTED, PAUSED, E.RUNNING, E.ABORTING, E.REVERSING, E.SUPERSEDING),
+    E.ABORTING: (ENDS, ENDS, ENDS, ENDS, E.REVERSING, E.SUPERSEDING),
+    E.REVERSING: (ENDS, ENDS, ENDS, E.ABORTING, ENDS, E.SUPERSEDING),
+    E.SUPERSEDING: (ENDS,) * 6,
+    **dict.fromkeys((E.DONE, E.REVERSED, E.ABORTED, E.SUPERSEDED), (ENDED,) * 6),
 }
 
 _ACTION_VERBS = (
@@ -128,16 +129,19 @@ def answer_execution(state: E, verb: Verb) -> Answer:
     return _PLAN_ANSWERS.get((state, verb), LEVEL)
 
 
-def answer_action(execution: E, state: A, verb: Verb, *, phase: Phase, paused: bool, begun: bool) -> ActionAnswer:
+def answer_action(
+    execution: E, state: A, verb: Verb, *, phase: Phase, paused: bool, begun: bool, waits: bool
+) -> ActionAnswer:
     """Return the next state of an action, or why the command cannot work. PAUSE and RESUME keep the state.
 
     phase   of the action
     paused  True: a person has paused the action
-    begun   True: part of the action was asked for or done, so its size is fixed and it does not wait any more
+    begun   True: part of the action was asked for or done, so its size is fixed
+    waits   True: actions that it needs are not done, so it cannot be complete
     """
     if execution not in _TAKES_COMMANDS:
         return ENDED if execution in (E.DONE, E.REVERSED, E.ABORTED, E.SUPERSEDED) else ENDS
-    if verb in (Verb.START, Verb.ABORT):
+    if verb in (Verb.START, Verb.ABORT, Verb.SUPERSEDE):
         return PLAN_ONLY
     if state in (A.DONE, A.SKIPPED):
         return FINAL
@@ -155,6 +159,8 @@ def answer_action(execution: E, state: A, verb: Verb, *, phase: Phase, paused: b
         return NOT_A_RESIZE if phase not in RESIZES else BEGUN
     if verb is Verb.REVERSE and not begun:
         return NOTHING_DONE
+    if verb is Verb.COMPLETE and state is A.TAKEN_OVER and waits:
+        return WAITS
     answer = _ANSWERS[state, verb]
     return A.WAITING if answer is A.BAKING and (phase is not Phase.SHIFT or not begun) else answer
 
@@ -164,7 +170,12 @@ def possible_verbs(execution: E) -> tuple[Verb, ...]:
     return tuple(verb for verb in _PLAN_VERBS if isinstance(answer_execution(execution, verb), E))
 
 
-def possible_action_verbs(execution: E, state: A, *, phase: Phase, paused: bool, begun: bool) -> tuple[Verb, ...]:
+def possible_action_verbs(
+    execution: E, state: A, *, phase: Phase, paused: bool, begun: bool, waits: bool
+) -> tuple[Verb, ...]:
     """Return the commands about an action that would be accepted now."""
-    given = {"phase": phase, "paused": paused, "begun": begun}
-    return tuple(verb for verb in Verb if isinstance(answer_action(execution, state, verb, **given), A))  # type: ignore[arg-type]
+    return tuple(
+        verb
+        for verb in Verb
+        if isinstance(answer_action(execution, state, verb, phase=phase, paused=paused, begun=begun, waits=waits), A)
+    )

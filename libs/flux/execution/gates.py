@@ -15,7 +15,7 @@ _TIMES = {Phase.SHIFT: GateTime.FRACTION, Phase.DOWNSIZE: GateTime.DOWNSIZE}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateStand:
-    """Where the gates of one action stand, all together.
+    """The verdict of all gates of one action together.
 
     verdict   BAD if one is bad, else UNKNOWN if one is unknown, else GOOD; gates that only observe do not count
     mode      what a bad verdict does: REVERSE if one of the bad gates asks for it

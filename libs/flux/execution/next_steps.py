@@ -27,7 +27,7 @@ _QUIET = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decisions:
-    """What to write, to ask and to measure.
+    """The writes, requests and measurements of one tick.
 
     state     the next state of the execution
     changes   actions that change
@@ -50,8 +50,9 @@ def next_steps(
 
     readings   position -> the readings of its gates
 
-    An action starts when all that it waits for is done, its approval is there, its gates are good and its pool has room
-    whatever ends first. One that waits, fails or is held stops only what needs it.
+    An action starts when the actions that it waits for are done and its approval is there. Its gates must be good, and
+    its pool must have room in every order in which running actions end. One that waits, fails or is held stops only
+    the actions that need it.
     """
     if state in FINAL or state is ExecutionState.DRAFT:
         return Decisions(state=state)
@@ -90,7 +91,7 @@ class _Tick:
         nodes = ready & (graph.phase == _SETTLED_NODE)
         found += [self._to(progress.row(i), ActionState.DONE) for i in np.flatnonzero(nodes).tolist()]
         due = ready & ~nodes & (progress.again_s <= self.now_s)
-        due &= (graph.phase != _DOWNSIZE) | (self._baked_from() <= self.now_s)
+        due &= (graph.phase != _DOWNSIZE) | (bakes_until(graph, progress, self.terms) <= self.now_s)
         opened = np.array([i for i in np.flatnonzero(due).tolist() if self._opens(i, found)], np.int32)
         starts = opened[fitting_starts(graph, progress, opened)]
         return (*found, *(self._start(i) for i in starts.tolist()))
@@ -156,14 +157,6 @@ class _Tick:
         found = after[0] if after else 1.0
         return found if found > row.reached + 1e-9 else None
 
-    def _baked_from(self) -> Floats:
-        """Return (N,) seconds from which on downsizes may begin: a bake time after their last shift."""
-        graph, progress = self.graph, self.progress
-        last = np.full(len(graph.actions), -np.inf)
-        shifts = graph.phase[graph.waits_from] == _SHIFT
-        np.maximum.at(last, graph.waits_to[shifts], progress.since_s[graph.waits_from[shifts]])
-        return last + self.terms.downsize_bake_s
-
     def _held(self, row: ActionProgress, stand: GateStand) -> ActionProgress:
         return self._to(row, ActionState.HELD, note=_hold_note(stand))
 
@@ -209,6 +202,15 @@ def unmet(graph: ExecutionGraph, progress: Progress) -> Ints:
     done, skipped = progress.is_in(ActionState.DONE), progress.is_in(ActionState.SKIPPED)
     met = done[graph.waits_from] | (_room_only(graph) & skipped[graph.waits_from])
     return np.bincount(graph.waits_to[~met], minlength=len(graph.actions))
+
+
+def bakes_until(graph: ExecutionGraph, progress: Progress, terms: Terms) -> Floats:
+    """Return (N,) seconds from which on downsizes may begin: a bake time after the last shift that they wait for."""
+    last = np.full(len(graph.actions), -np.inf)
+    shifts = graph.phase[graph.waits_from] == _SHIFT
+    np.maximum.at(last, graph.waits_to[shifts], progress.since_s[graph.waits_from[shifts]])
+    found: Floats = last + terms.downsize_bake_s
+    return found
 
 
 def shift_caps(graph: ExecutionGraph, progress: Progress) -> Floats:

@@ -2,35 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from dataclasses import replace
 
+from libs.domain.action_outcome import Answer, Outcome
 from libs.domain.execution_plan import Phase
 from libs.domain.execution_progress import ActionProgress
 from libs.domain.plan_execution import ActionState, Terms
 
 RETRY_S_MAX = 3600.0
-
-
-class Outcome(StrEnum):
-    """What a system says about a request."""
-
-    RUNNING = "running"
-    DONE = "done"
-    FAILED = "failed"
-    UNKNOWN = "unknown"
-    """No answer, or one that says nothing about the request. The same request is sent again."""
-    NOT_ASKED = "not_asked"
-    """There was no time for the request."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """The answer of a system, and when to ask again at the earliest; None: at the next tick."""
-
-    outcome: Outcome
-    message: str | None = None
-    ask_again_s: float | None = None
 
 
 def judge_answer(

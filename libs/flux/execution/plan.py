@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import networkx as nx
 import numpy as np
 
 from libs.domain.arrays import Floats
@@ -177,6 +176,8 @@ class _Draft:
 
 def scheduled(actions: list[Action], step: int) -> ExecutionPlan:
     """Return the actions in order, each with its start. Raises ValueError if they wait in a circle."""
+    import networkx as nx  # late: workers that only carry plans out do not need it
+
     by_id = {a.action: a for a in actions}
     graph: nx.DiGraph[str] = nx.DiGraph()
     graph.add_nodes_from(by_id)

@@ -6,11 +6,14 @@ from libs.domain.execution_plan import Action, Phase
 from libs.domain.execution_progress import PHASE_CODE, ExecutionGraph, Progress
 from libs.flux.execution.plan import scheduled
 
+BACK = "/back"
+"""Ends the id of an action that takes back the action with the rest of the id."""
+
 
 def reverse_actions(graph: ExecutionGraph, progress: Progress) -> tuple[Action, ...]:
     """Return the actions that lead back, in topological order; () if nothing was done.
 
-    What was done last is taken back first: the reverse of an action waits for the reverses of all actions that waited
+    The last change is taken back first: the reverse of an action waits for the reverses of all actions that waited
     for it, directly or through actions that did nothing. So capacity comes back before its traffic, and leaves after
     it. A part of a shift is taken back as that part.
     """
@@ -33,7 +36,7 @@ def reverse_actions(graph: ExecutionGraph, progress: Progress) -> tuple[Action, 
 
 
 def _name(action: Action) -> str:
-    return f"{action.action}/back"
+    return action.action + BACK
 
 
 def _reverse(action: Action, progress: Progress, i: int, name: str, waits: tuple[str, ...]) -> Action:

@@ -1,12 +1,13 @@
-"""Write dag.json: an execution plan with its actions as nodes and their dependencies as edges."""
+"""Write and read dag.json: an execution plan with its actions as nodes and their dependencies as edges."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from libs.domain.execution_plan import Action, ExecutionPlan
+from libs.domain.execution_plan import Action, ExecutionPlan, Phase, PoolRoom
 from libs.interchange.files.atomic import replacing
 
 
@@ -18,7 +19,40 @@ def execution_plan_document(plan: ExecutionPlan) -> dict[str, Any]:
         "critical_path": list(plan.critical_path),
         "nodes": [_node(action) for action in plan.actions],
         "edges": [[before, action.action] for action in plan.actions for before in action.waits_for],
+        "pools": [asdict(pool) for pool in plan.pools],
     }
+
+
+def load_execution_plan(document: dict[str, Any]) -> ExecutionPlan | None:
+    """Return the execution plan of a document; None if an older version wrote it, without pools or with shifts over all
+    regions at once.
+    """
+    waits: dict[str, list[str]] = {}
+    for before, after in document["edges"]:
+        waits.setdefault(after, []).append(before)
+    nodes = document["nodes"]
+    if "pools" not in document or any(node["phase"] == Phase.SHIFT and "to_region" not in node for node in nodes):
+        return None
+    return ExecutionPlan(
+        step=document["step"],
+        estimate_h=document["estimate_h"],
+        critical_path=tuple(document["critical_path"]),
+        actions=tuple(_action(node, waits.get(node["id"], [])) for node in nodes),
+        pools=tuple(PoolRoom(**pool) for pool in document["pools"]),
+    )
+
+
+def _action(node: dict[str, Any], waits: list[str]) -> Action:
+    names = ("service", "product", "region", "to_region", "hardware_type")
+    numbers = ("before", "after", "lead_time_h", "estimate_h", "start_h")
+    values: dict[str, Any] = {name: node.get(name) for name in names} | {name: node[name] for name in numbers}
+    return Action(
+        action=node["id"],
+        phase=Phase(node["phase"]),
+        approval=tuple(node["approval"]),
+        waits_for=tuple(waits),
+        **values,
+    )
 
 
 def save_execution_plan(path: Path, plan: ExecutionPlan) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.dialects.postgresql import ARRAY, insert
 
 from libs.store.platform.database import Transaction
 from libs.store.tables import executed_changes, placement_plans
@@ -40,6 +41,33 @@ def record_executed(
     values = {"phase": phase, "planned": planned, "executed": executed, "recorded_at": now}
     statement = insert(executed_changes).values(placement_plan_id=placement_plan_id, action=action, **values)
     tx.execute(statement.on_conflict_do_update(index_elements=["placement_plan_id", "action"], set_=values))
+
+
+def record_all_executed(
+    tx: Transaction,
+    placement_plan_id: int,
+    rows: Sequence[tuple[str, str, float, float]],
+    *,
+    now: datetime,
+) -> None:
+    """Record many finished actions, each as (action, phase, planned, executed), as record_executed does for one."""
+    if not rows:
+        return
+    statement = insert(executed_changes)
+    new = {name: statement.excluded[name] for name in ("phase", "planned", "executed", "recorded_at")}
+    statement = statement.on_conflict_do_update(index_elements=["placement_plan_id", "action"], set_=new)
+    names = ("action", "phase", "planned", "executed")
+    values = [dict(zip(names, row, strict=True)) | {"recorded_at": now} for row in rows]
+    tx.execute(statement, [{"placement_plan_id": placement_plan_id, **one} for one in values])
+
+
+def record_taken_back(tx: Transaction, placement_plan_id: int, actions: Sequence[str], *, now: datetime) -> None:
+    """Record that nothing is left of what these actions of a plan did."""
+    e = executed_changes.c
+    update = sa.update(executed_changes).where(
+        e.placement_plan_id == placement_plan_id, e.action == sa.func.any(sa.cast(list(actions), ARRAY(sa.Text)))
+    )
+    tx.execute(update.values(executed=0.0, recorded_at=now))
 
 
 def load_executed_shares(tx: Transaction, *, plans: int) -> dict[str, ExecutedShare]:

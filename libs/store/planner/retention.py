@@ -10,9 +10,13 @@ from libs.store.planner.executed_changes import latest_executed
 from libs.store.platform.database import Transaction
 from libs.store.tables import (
     executed_changes,
+    execution_actions,
+    execution_commands,
+    gate_readings,
     placement_lineage,
     placement_plan_files,
     placement_plans,
+    plan_executions,
     plan_runs,
     planning_input_versions,
     service_models,
@@ -35,20 +39,25 @@ def forget_plan_runs(tx: Transaction, *, before: datetime, executed_plans: int, 
     """Delete up to `most` runs that ended before `before`, oldest first, with their models and plans. Return the number
     of deleted runs.
 
-    Keep the run of the target, and the runs of the latest plans from which the next plan takes its executed shares.
+    Keep the run of the target, and the runs of plans under execution. Keep those of the latest plans too, because the
+    next plan takes its executed shares from them.
     """
     _allow(tx)
-    run, plan = plan_runs.c, placement_plans.c
+    run, plan, execution = plan_runs.c, placement_plans.c, plan_executions.c
     needed = sa.union(
         sa.select(placement_lineage.c.placement_plan_id).where(placement_lineage.c.placement_plan_id.is_not(None)),
         latest_executed(executed_plans),
+        sa.select(execution.placement_plan_id).where(execution.finished_at.is_(None)),
     )
     kept = sa.select(plan.plan_run_id).where(plan.placement_plan_id.in_(needed))
     query = sa.select(run.plan_run_id).where(run.finished_at < before, run.plan_run_id.not_in(kept))
     old = tx.execute(query.order_by(run.plan_run_id).limit(most).with_for_update(skip_locked=True)).scalars().all()
     plans = tx.execute(sa.select(plan.placement_plan_id).where(plan.plan_run_id.in_(old))).scalars().all()
     tx.execute(sa.update(plan_runs).where(run.plan_run_id.in_(old)).values(placement_plan_id=None))
-    for table in (executed_changes, placement_plan_files, placement_plans):
+    executions = sa.select(execution.plan_execution_id).where(execution.placement_plan_id.in_(plans))
+    for table in (gate_readings, execution_commands, execution_actions):
+        tx.execute(sa.delete(table).where(table.c.plan_execution_id.in_(executions)))
+    for table in (plan_executions, executed_changes, placement_plan_files, placement_plans):
         tx.execute(sa.delete(table).where(table.c.placement_plan_id.in_(plans)))
     for table in (service_models, plan_runs):
         tx.execute(sa.delete(table).where(table.c.plan_run_id.in_(old)))

@@ -10,7 +10,7 @@ import psycopg
 import sqlalchemy as sa
 from numpy.typing import NDArray
 from psycopg import sql
-from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
 from libs.domain.arrays import Ints, Names
 from libs.store.platform.database import Transaction, raw
@@ -84,4 +84,7 @@ def load_names(tx: Transaction, query: str, parameters: Mapping[str, object]) ->
 
 
 def _type(column: sa.Column[object]) -> str:
-    return next(name for kind, name in _TYPES if isinstance(column.type, kind))
+    kind = column.type
+    if isinstance(kind, ARRAY):
+        return next(name for one, name in _TYPES if isinstance(kind.item_type, one)) + "[]"
+    return next(name for one, name in _TYPES if isinstance(kind, one))

@@ -20,6 +20,13 @@ from libs.store.tables.capacity import (
     rru_versions,
 )
 from libs.store.tables.columns import metadata
+from libs.store.tables.executions import (
+    execution_actions,
+    execution_commands,
+    execution_places,
+    gate_readings,
+    plan_executions,
+)
 from libs.store.tables.fleet import (
     datacenters,
     hardware_types,
@@ -95,6 +102,10 @@ __all__ = [
     "departure_waits",
     "entry_sums",
     "executed_changes",
+    "execution_actions",
+    "execution_commands",
+    "execution_places",
+    "gate_readings",
     "hardware_types",
     "idempotency_keys",
     "import_items",
@@ -111,6 +122,7 @@ __all__ = [
     "placement_plan_files",
     "placement_plans",
     "plan_changes",
+    "plan_executions",
     "plan_overrides",
     "plan_runs",
     "planning_input_versions",

@@ -82,6 +82,9 @@ class DagOut(ResponseModel):
     critical_path: list[str]
     nodes: list[dict[str, Any]] = Field(description="Actions in an order that works")
     edges: list[list[str]] = Field(description="[finished before, this]")
+    pools: list[dict[str, Any]] = Field(
+        default_factory=list, description="By region and hardware type: capacity used before, and room"
+    )
 
 
 @router.get("", operation_id="list_placement_plans")

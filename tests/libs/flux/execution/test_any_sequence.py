@@ -9,11 +9,12 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from libs.domain.action_outcome import Answer, Outcome
 from libs.domain.execution_plan import Phase
 from libs.domain.gate import Gate, GateMode, GateTime
 from libs.domain.plan_execution import FINAL, ActionState, ExecutionState, Terms, Verb
 from libs.flux.execution.commands import possible_action_verbs, possible_verbs
-from libs.flux.execution.outcomes import Answer, Outcome
+from libs.flux.execution.next_steps import unmet
 from tests.builders.execution import DONE, TERMS, Execution, two_products
 
 ACTIONS = two_products(requires_approval=["store"])
@@ -51,8 +52,9 @@ class AnySequence(RuleBasedStateMachine):
     @rule(verb=st.sampled_from(list(Verb)), name=st.sampled_from(NAMES), share=st.floats(0.0, 1.5))
     def about_an_action(self, verb: Verb, name: str, share: float) -> None:
         row, action = self.run.of(name), ACTIONS[NAMES.index(name)]
+        waits = bool(unmet(self.run.graph, self.run.progress)[NAMES.index(name)])
         offered = possible_action_verbs(
-            self.run.state, row.state, phase=action.phase, paused=row.paused, begun=row.begun
+            self.run.state, row.state, phase=action.phase, paused=row.paused, begun=row.begun, waits=waits
         )
         size = action.before + share * (action.after - action.before)
         answer = self.run.command(verb, name, size)

@@ -12,30 +12,31 @@ from libs.flux.execution.commands import (
     possible_verbs,
 )
 
-SITUATIONS = list(product(ExecutionState, ActionState, Verb, Phase, (False, True), (False, True)))
+RUNNING = ExecutionState.RUNNING
+SITUATIONS = list(product(ExecutionState, ActionState, Verb, Phase, (False, True), (False, True), (False, True)))
 
 
 def test_every_command_has_an_answer_in_every_state():
     for state, verb in product(ExecutionState, Verb):
         answer = answer_execution(state, verb)
         assert isinstance(answer, ExecutionState) or (answer.code and answer.message)
-    for execution, state, verb, phase, paused, begun in SITUATIONS:
-        answer = answer_action(execution, state, verb, phase=phase, paused=paused, begun=begun)
+    for execution, state, verb, phase, paused, begun, waits in SITUATIONS:
+        answer = answer_action(execution, state, verb, phase=phase, paused=paused, begun=begun, waits=waits)
         assert isinstance(answer, ActionState) or (answer.code and answer.message)
 
 
 def test_nothing_leaves_a_final_state():
-    for execution, state, verb, phase, paused, begun in SITUATIONS:
-        answer = answer_action(execution, state, verb, phase=phase, paused=paused, begun=begun)
+    for execution, state, verb, phase, paused, begun, waits in SITUATIONS:
+        answer = answer_action(execution, state, verb, phase=phase, paused=paused, begun=begun, waits=waits)
         if execution in FINAL or state in SETTLED:
             assert isinstance(answer, Refusal)
     assert all(possible_verbs(state) == () for state in FINAL)
 
 
 def test_what_is_offered_is_accepted_and_changes_something():
-    for execution, state, _, phase, paused, begun in SITUATIONS:
-        for verb in possible_action_verbs(execution, state, phase=phase, paused=paused, begun=begun):
-            answer = answer_action(execution, state, verb, phase=phase, paused=paused, begun=begun)
+    for execution, state, _, phase, paused, begun, waits in SITUATIONS:
+        for verb in possible_action_verbs(execution, state, phase=phase, paused=paused, begun=begun, waits=waits):
+            answer = answer_action(execution, state, verb, phase=phase, paused=paused, begun=begun, waits=waits)
             assert isinstance(answer, ActionState)
             assert answer is not state or verb in (Verb.PAUSE, Verb.RESUME, Verb.EDIT)
 
@@ -50,7 +51,7 @@ def test_an_execution_can_always_be_ended(state):
 @pytest.mark.parametrize("state", [ActionState.HELD, ActionState.FAILED, ActionState.REVERSED, ActionState.TAKEN_OVER])
 def test_a_person_can_always_go_on_or_leave_it_out(state):
     for phase, begun in product(Phase, (False, True)):
-        found = possible_action_verbs(ExecutionState.RUNNING, state, phase=phase, paused=False, begun=begun)
+        found = possible_action_verbs(ExecutionState.RUNNING, state, phase=phase, paused=False, begun=begun, waits=True)
         assert Verb.SKIP in found
         assert {Verb.RETRY, Verb.RESUME} & set(found)
 
@@ -63,7 +64,7 @@ def test_the_table(golden):
         lines.append(f"\n{phase} {'begun' if begun else 'not begun'}")
         for state in ActionState:
             answers = (
-                (verb, answer_action(ExecutionState.RUNNING, state, verb, phase=phase, paused=False, begun=begun))
+                (verb, answer_action(RUNNING, state, verb, phase=phase, paused=False, begun=begun, waits=False))
                 for verb in Verb
             )
             lines.append(f"{state}: {_cells(answers)}")

@@ -2,11 +2,11 @@ from dataclasses import replace
 
 import pytest
 
+from libs.domain.action_outcome import Answer, Outcome
 from libs.domain.execution_plan import Phase
 from libs.domain.gate import Gate, GateMode, GateTime
 from libs.domain.plan_execution import ActionState, ExecutionState, Verb
 from libs.flux.execution.graph import execution_graph
-from libs.flux.execution.outcomes import Answer, Outcome
 from tests.builders.execution import DONE, TERMS, Execution, pools_of, two_products
 
 SHOP, FEED = "shift/shop/east/west", "shift/feed/north/east"

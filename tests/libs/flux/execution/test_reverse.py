@@ -1,9 +1,9 @@
 import pytest
 
+from libs.domain.action_outcome import Answer, Outcome
 from libs.domain.execution_plan import Phase
 from libs.domain.plan_execution import ActionState, ExecutionState, Verb
 from libs.flux.execution.graph import execution_graph
-from libs.flux.execution.outcomes import Answer, Outcome
 from libs.flux.execution.plan import scheduled
 from libs.flux.execution.reverse import reverse_actions
 from libs.plan_check.execution import check_execution

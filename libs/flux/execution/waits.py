@@ -1,0 +1,51 @@
+"""Tell what an action waits for. Pure."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from libs.domain.arrays import Floats
+from libs.domain.execution_plan import Phase
+from libs.domain.execution_progress import ExecutionGraph, Progress
+from libs.domain.plan_execution import FINAL, ActionState, ExecutionState, Terms
+from libs.flux.execution.next_steps import bakes_until, ready_actions
+from libs.plan_check.execution_room import fitting_starts
+
+
+class Waits:
+    """Reasons for which the actions of an execution wait, at one moment."""
+
+    def __init__(
+        self, graph: ExecutionGraph, state: ExecutionState, progress: Progress, terms: Terms, now_s: float
+    ) -> None:
+        self._graph, self._state, self._progress, self._now_s = graph, state, progress, now_s
+        self._baked_s: Floats = bakes_until(graph, progress, terms)
+        self._bake_s = terms.bake_s
+        ready = np.flatnonzero(ready_actions(graph, progress))
+        self._no_room = frozenset(ready[~fitting_starts(graph, progress, ready)].tolist())
+
+    def of(self, position: int) -> tuple[str, ...]:
+        """Return what an action waits for, such as `approval`, `action ID`, `room` or `person`; () if for nothing."""
+        row, action = self._progress.row(position), self._graph.actions[position]
+        if row.state in (ActionState.DONE, ActionState.SKIPPED):
+            return ()
+        if self._state in FINAL:
+            return ("nothing: the execution has ended",)
+        found = [] if self._state is ExecutionState.RUNNING else [f"the execution, which is {self._state}"]
+        found += ["resume"] if row.paused else []
+        match row.state:
+            case ActionState.RUNNING | ActionState.REVERSING:
+                return ("answer",)
+            case ActionState.FAILED | ActionState.REVERSED | ActionState.TAKEN_OVER:
+                return (*found, "person")
+            case ActionState.HELD:
+                return (*found, "gate" if (row.note or "").startswith("Gate") else "person")
+            case ActionState.BAKING:
+                return (*found, "bake time") if self._now_s < row.since_s + self._bake_s else (*found, "gate")
+        found += ["approval"] if row.state is ActionState.AWAITING_APPROVAL else []
+        states = self._progress.is_in(ActionState.DONE)
+        before = self._graph.waits_from[self._graph.waits_to == position]
+        found += [f"action {self._graph.actions[i].action}" for i in before.tolist() if not states[i]]
+        if not found and action.phase is Phase.DOWNSIZE and self._baked_s[position] > self._now_s:
+            found.append("bake time")
+        return (*found, "room") if position in self._no_room else tuple(found)

@@ -1,0 +1,1 @@
+"""How gates are measured: one source per file."""

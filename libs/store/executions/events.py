@@ -1,0 +1,143 @@
+"""The capacity events of an execution's actions. They change in the transaction that changes the actions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import ARRAY
+
+from libs.domain.action_event import closing_event, effect_of, wanted_event, way_to
+from libs.domain.capacity_event import EventChange, EventStatus, Proposal, Writer
+from libs.domain.execution_plan import Action, Phase
+from libs.domain.execution_progress import ActionProgress, ExecutionGraph, Progress
+from libs.domain.plan_execution import SETTLED, ExecutionState
+from libs.store.ledger.changes import change_events
+from libs.store.ledger.proposals import propose_events
+from libs.store.platform.database import Transaction
+from libs.store.tables import capacity_events, execution_actions
+
+_A, _E = execution_actions.c, capacity_events.c
+_NEEDS = {Phase.SHIFT: Phase.UPSIZE, Phase.DOWNSIZE: Phase.SHIFT}
+"""Phase -> the phase of the actions without which it must not happen. Other dependencies are about room only."""
+
+
+def propose_action_events(
+    tx: Transaction, placement_plan_id: int, actions: Sequence[Action], *, reason: str, actor: str, now: datetime
+) -> Mapping[int, int]:
+    """Propose an event for each action that has an effect. Return position -> id of the event.
+
+    Raises ConflictingEvents.
+    """
+    proposals: list[Proposal] = []
+    at: dict[str, int] = {}
+    positions: list[int] = []
+    phase = {a.action: a.phase for a in actions}
+    for position, a in enumerate(actions):
+        effect = effect_of(a)
+        if effect is None:
+            continue
+        needed = [b for b in a.waits_for if b in at and phase[b] is _NEEDS.get(a.phase)]
+        proposals.append(
+            Proposal(
+                effect=effect,
+                writer=Writer.FLUX,
+                reason=reason,
+                starts_at=now + timedelta(hours=a.start_h),
+                lead_time_h=a.lead_time_h,
+                follows=tuple(at[b] for b in needed),
+                placement_plan_id=placement_plan_id,
+                action=a.action,
+            )
+        )
+        at[a.action] = len(positions)
+        positions.append(position)
+    ids = propose_events(tx, proposals, actor=actor, now=now) if proposals else ()
+    return {position: int(event_id) for position, event_id in zip(positions, ids, strict=True)}
+
+
+def follow_actions(
+    tx: Transaction,
+    plan_execution_id: int,
+    graph: ExecutionGraph,
+    changes: Sequence[ActionProgress],
+    *,
+    actor: str,
+    now: datetime,
+) -> None:
+    """Bring the events of changed actions to where the actions are."""
+    found = _load_events(tx, plan_execution_id, [one.position for one in changes])
+    ways: list[list[EventChange]] = []
+    for one in changes:
+        if one.position not in found:
+            continue
+        event_id, generation, status, now_achieved = found[one.position]
+        wanted, achieved = wanted_event(graph.actions[one.position], one)
+        way = way_to(status, wanted)
+        if not way and status is wanted is EventStatus.ACTIVE and achieved != now_achieved:
+            way = (EventStatus.ACTIVE,)
+        ways.append(_changes(event_id, generation, status, way, achieved, one.note))
+    _write(tx, ways, actor=actor, now=now)
+
+
+def close_events(
+    tx: Transaction,
+    plan_execution_id: int,
+    progress: Progress,
+    state: ExecutionState,
+    *,
+    actor: str,
+    now: datetime,
+) -> None:
+    """End the events of an execution that ends. An event keeps the part of its effect that has happened."""
+    found = _load_events(tx, plan_execution_id, None)
+    ways = []
+    for position, (event_id, generation, status, achieved) in found.items():
+        row = progress.row(position)
+        closing = closing_event(row, state, status)
+        if closing is not None and row.state not in SETTLED:
+            ways.append(_changes(event_id, generation, status, (closing,), achieved, f"the execution is {state}"))
+    _write(tx, ways, actor=actor, now=now)
+
+
+def _changes(
+    event_id: int,
+    generation: int,
+    status: EventStatus,
+    way: Sequence[EventStatus],
+    achieved: float,
+    reason: str | None,
+) -> list[EventChange]:
+    found = []
+    for step in way:
+        told = achieved if status is EventStatus.ACTIVE else None
+        one = EventChange(capacity_event_id=event_id, generation=generation, status=step, reason=reason, achieved=told)
+        found.append(one)
+        status, generation = step, generation + 1
+    return found
+
+
+def _write(tx: Transaction, ways: Sequence[Sequence[EventChange]], *, actor: str, now: datetime) -> None:
+    """Write the steps of all ways, round by round: a round changes an event at most once. Successes come before
+    activations, because an event needs its antecedents.
+    """
+    longest = max((len(way) for way in ways), default=0)
+    for back in range(longest, 0, -1):
+        change_events(tx, [way[-back] for way in ways if len(way) >= back], actor=actor, now=now)
+
+
+def _load_events(
+    tx: Transaction, plan_execution_id: int, positions: Sequence[int] | None
+) -> dict[int, tuple[int, int, EventStatus, float]]:
+    query = (
+        sa.select(_A.position, _E.capacity_event_id, _E.generation, _E.status, _E.achieved)
+        .join_from(execution_actions, capacity_events, _A.capacity_event_id == _E.capacity_event_id)
+        .where(_A.plan_execution_id == plan_execution_id)
+    )
+    if positions is not None:
+        query = query.where(_A.position == sa.func.any(sa.cast(list(positions), ARRAY(sa.Integer))))
+    return {
+        row.position: (row.capacity_event_id, row.generation, EventStatus(row.status), float(row.achieved))
+        for row in tx.execute(query)
+    }

@@ -1,0 +1,1 @@
+"""Carries out placement plans: docs/designs/0035-orchestrator.md."""

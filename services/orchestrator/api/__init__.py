@@ -1,0 +1,7 @@
+"""The orchestrator's routes: one router per resource."""
+
+from libs.web.serving import ServiceApi
+from services.orchestrator.api import execution_commands, plan_executions
+
+ROUTERS = (plan_executions.router, execution_commands.router)
+API = ServiceApi(routers=ROUTERS)

@@ -1,0 +1,157 @@
+"""`/v1/plan-executions/{id}/commands`: pause, resume, abort, reverse, approve, and what else people may do."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Self
+
+from fastapi import APIRouter, Depends, Response
+from pydantic import ConfigDict, Field, model_validator
+
+from libs.domain.plan_execution import Command, ExecutionState, Level, RecordedCommand, RejectKind, Verb
+from libs.domain.principal import Role
+from libs.store.executions.commands import list_commands, record_command
+from libs.store.executions.executions import load_execution
+from libs.store.platform.database import Transaction
+from libs.web.auth import Asking, require
+from libs.web.context import Context
+from libs.web.cursors import Paging, next_cursor
+from libs.web.generations import etag
+from libs.web.idempotency import Answer, Write
+from libs.web.model import Number, PageOf, RequestModel, ResponseModel, SomeName
+from libs.web.openapi import headers, problems
+from libs.web.problems import FieldError, Problem, invalid
+from libs.web.reasons import GivenReason
+from services.orchestrator.api.plan_executions import ExecutionId
+from services.orchestrator.give_command import give_command
+
+router = APIRouter(prefix="/v1/plan-executions", tags=["plan executions"])
+_NOUN = "execution-commands"
+_EXAMPLE: dict[str, Any] = {"verb": "pause", "reason": "a launch in the east today"}
+
+
+class ExecutionCommandIn(RequestModel):
+    """A command about the whole execution, a phase, or an action."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+    verb: Verb
+    level: Level = Level.PLAN
+    subject: SomeName | None = Field(default=None, description="The phase, or the id of the action")
+    size: Annotated[Number, Field(ge=0, le=1e15)] | None = Field(
+        default=None, description="For edit: the new size, in units of the hardware type"
+    )
+    reason: GivenReason
+    reject_kind: RejectKind | None = Field(default=None, description="For reject and edit: the kind of the reason")
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        if (self.level is Level.PLAN) != (self.subject is None):
+            raise ValueError("name the phase or the action in subject; a command about the plan has none")
+        if (self.verb is Verb.EDIT) != (self.size is not None):
+            raise ValueError("edit needs a size, and no other command has one")
+        return self
+
+
+class ExecutionCommandOut(ResponseModel):
+    """An accepted command, and the state of the execution after it."""
+
+    verb: Verb
+    level: Level
+    subject: str
+    state: ExecutionState
+    changed: int = Field(description="Number of actions that it changed")
+
+
+class RecordedCommandOut(ResponseModel):
+    """A command with its outcome."""
+
+    execution_command_id: int
+    verb: Verb
+    level: Level
+    subject: str
+    size: float | None
+    reason: str | None
+    reject_kind: RejectKind | None
+    actor: str
+    given_at: datetime
+    accepted: bool
+    code: str | None = Field(description="Why it was refused: an identifier")
+    message: str | None
+    changed: int
+
+
+class _Refused(Exception):
+    def __init__(self, record: RecordedCommand) -> None:
+        self.record = record
+
+
+@router.post(
+    "/{plan_execution_id}/commands",
+    operation_id="give_execution_command",
+    response_model=ExecutionCommandOut,
+    dependencies=[Depends(require(Role.OPERATOR))],
+    responses={200: {"headers": headers("ETag")}, **problems(404, 409)},
+)
+def post_command(
+    plan_execution_id: ExecutionId, body: ExecutionCommandIn, write: Write, principal: Asking, context: Context
+) -> Response:
+    """Give a command. It is answered at once: it has taken effect, or 409 says why it cannot, and what to do. Both are
+    recorded.
+    """
+    command = Command(level=body.level, verb=body.verb, subject=body.subject or "", size=body.size)
+    asked = RecordedCommand(
+        command=command,
+        actor=principal.name,
+        given_at=context.clock.now(),
+        reason=body.reason,
+        reject_kind=body.reject_kind,
+    )
+
+    def effect(tx: Transaction) -> Answer:
+        try:
+            given = give_command(tx, plan_execution_id, asked, now=context.clock.now())
+        except KeyError as error:
+            message = f"the execution has no {body.level} {body.subject}"
+            raise invalid(FieldError(field="subject", location="body", code="unknown_name", message=message)) from error
+        if given.record.code is not None:
+            raise _Refused(given.record)
+        out = ExecutionCommandOut(
+            verb=command.verb,
+            level=command.level,
+            subject=command.subject,
+            state=given.execution.state,
+            changed=given.record.changed,
+        )
+        return Answer(200, out, etag(given.execution.generation))
+
+    try:
+        return write.once(effect)
+    except _Refused as refused:
+        with context.database.write() as tx:
+            record_command(tx, plan_execution_id, refused.record)
+        found = refused.record
+        raise Problem(409, "conflict", f"{found.message}.", reason=found.code) from refused
+
+
+@router.get("/{plan_execution_id}/commands", operation_id="list_execution_commands", responses=problems(404))
+def get_commands(plan_execution_id: ExecutionId, context: Context, paging: Paging) -> PageOf[RecordedCommandOut]:
+    """List the commands about an execution with their outcomes, latest first."""
+    before = paging.after(_NOUN)
+    with context.database.snapshot() as tx:
+        load_execution(tx, plan_execution_id)
+        page = list_commands(tx, plan_execution_id, before=before, limit=paging.limit)
+    return PageOf(items=[_out(*one) for one in page.items], next_cursor=next_cursor(_NOUN, page.next_cursor))
+
+
+def _out(command_id: int, one: RecordedCommand) -> RecordedCommandOut:
+    told = ("reason", "reject_kind", "actor", "given_at", "code", "message", "changed")
+    command = one.command
+    return RecordedCommandOut(
+        execution_command_id=command_id,
+        verb=command.verb,
+        level=command.level,
+        subject=command.subject,
+        size=command.size,
+        accepted=one.code is None,
+        **{name: getattr(one, name) for name in told},
+    )

@@ -1,0 +1,274 @@
+"""`/v1/plan-executions`: executions of placement plans, and how far their actions are."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Path, Query, Response
+from pydantic import ConfigDict, Field
+
+from libs.domain.execution_plan import Phase
+from libs.domain.execution_progress import PHASES, STATES, ExecutionGraph, Progress
+from libs.domain.plan_execution import ActionState, ExecutionState, PlanExecution, Verb
+from libs.domain.principal import Role
+from libs.flux.execution.commands import possible_action_verbs, possible_verbs
+from libs.flux.execution.next_steps import unmet
+from libs.flux.execution.waits import Waits
+from libs.plan_check.check import PlanRefusedError
+from libs.store.executions.actions import load_progress
+from libs.store.executions.commands import list_readings
+from libs.store.executions.executions import list_executions, load_execution
+from libs.store.ledger.proposals import ConflictingEvents
+from libs.store.platform import audit
+from libs.store.platform.database import Transaction
+from libs.store.platform.refusals import NotFound
+from libs.web.auth import Asking, require
+from libs.web.context import Context
+from libs.web.cursors import Paging, next_cursor
+from libs.web.generations import etag
+from libs.web.idempotency import Answer, Write
+from libs.web.model import ID_MAX, PageOf, RequestModel, ResponseModel, SomeName, Whole
+from libs.web.openapi import headers, problems
+from libs.web.problems import Problem
+from libs.web.reasons import GivenReason
+from services.orchestrator.api.terms_in import TermsIn
+from services.orchestrator.create_execution import CannotExecute, create_execution
+from services.orchestrator.graphs import load_graph
+
+router = APIRouter(prefix="/v1/plan-executions", tags=["plan executions"])
+_NOUN, _ACTIONS = "plan-executions", "execution-actions"
+_READINGS_MAX = 200
+ExecutionId = Annotated[int, Path(ge=1, le=ID_MAX, description="Id of the execution")]
+_Position = Annotated[int, Path(ge=0, le=10_000_000, description="Position of the action in its execution")]
+_EXAMPLE: dict[str, Any] = {
+    "placement_plan_id": 7,
+    "reason": "weekly plan",
+    "terms": {
+        "gates": [
+            {
+                "name": "errors",
+                "time": "fraction",
+                "query": 'sum(rate(errors{product="{product}"}[5m]))',
+                "most": 0.01,
+                "mode": "reverse",
+            }
+        ]
+    },
+}
+
+
+class PlanExecutionIn(RequestModel):
+    """A request to prepare the execution of the target plan. It begins with the command `start`."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+    placement_plan_id: Annotated[Whole, Field(ge=1, le=ID_MAX)]
+    reason: GivenReason
+    terms: TermsIn = Field(default_factory=TermsIn)
+
+
+class PlanExecutionOut(ResponseModel):
+    """One execution."""
+
+    plan_execution_id: int
+    placement_plan_id: int
+    reverses_execution_id: int | None = Field(description="The execution that it takes back")
+    state: ExecutionState
+    terms: dict[str, Any]
+    reason: str
+    created_by: str
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    possible: list[Verb] = Field(description="The commands about the whole execution that would be accepted now")
+    generation: int
+
+
+class PlanExecutionFullOut(PlanExecutionOut):
+    """One execution, and the number of its actions by phase and state."""
+
+    actions: dict[Phase, dict[ActionState, int]]
+
+
+class ExecutionActionOut(ResponseModel):
+    """One action, and how far it is."""
+
+    position: int
+    action: str
+    phase: Phase
+    service: str | None
+    product: str | None
+    region: str | None
+    to_region: str | None
+    hardware_type: str | None
+    before: float = Field(description="Capacity before; 0 for a shift")
+    after: float = Field(description="Planned capacity; of a shift the share of the product's traffic")
+    size: float = Field(description="Capacity that it leads to, as people may have edited it")
+    approval: list[str] = Field(description="Why a person must approve it")
+    waits_for: list[str] = Field(description="Actions that must finish before")
+    state: ActionState
+    reached: float = Field(description="Fraction that is reached")
+    attempt: int
+    since: datetime = Field(description="When the state or the fraction last changed")
+    note: str | None = Field(description="Why it is in its state, or what the system said last")
+    paused: bool
+    person: bool = Field(description="true: a person had a hand in it, so automation does not take it back")
+    waiting: list[str] = Field(description="What it waits for now")
+    possible: list[Verb] = Field(description="The commands about it that would be accepted now")
+
+
+class GateReadingOut(ResponseModel):
+    """One reading of a gate."""
+
+    gate: str
+    at: datetime
+    value: float | None
+    query: str
+    bound: str
+    note: str | None
+
+
+@router.post(
+    "",
+    operation_id="create_plan_execution",
+    status_code=201,
+    response_model=PlanExecutionOut,
+    dependencies=[Depends(require(Role.OPERATOR))],
+    responses={201: {"headers": headers("ETag", "Location")}, **problems(404, 409)},
+)
+def post_execution(body: PlanExecutionIn, write: Write, principal: Asking, context: Context) -> Response:
+    """Prepare the execution of the target plan, with an event in the capacity ledger for each action. It is a draft:
+    people may approve, edit and skip actions before the command `start`.
+    """
+
+    def effect(tx: Transaction) -> Answer:
+        now = context.clock.now()
+        try:
+            made = create_execution(
+                tx, body.placement_plan_id, terms=body.terms.terms(), reason=body.reason, actor=principal.name, now=now
+            )
+        except (CannotExecute, PlanRefusedError, ConflictingEvents) as error:
+            raise Problem(409, "conflict", str(error)) from error
+        audit.append(
+            tx,
+            actor=principal.name,
+            action="create",
+            subject_kind="plan_execution",
+            subject_id=made.plan_execution_id,
+            now=now,
+            after={"placement_plan_id": body.placement_plan_id},
+            reason=body.reason,
+        )
+        location = {"Location": f"/v1/plan-executions/{made.plan_execution_id}"}
+        return Answer(201, execution_out(made), location | etag(made.generation))
+
+    return write.once(effect)
+
+
+@router.get("", operation_id="list_plan_executions")
+def get_executions(
+    context: Context,
+    paging: Paging,
+    state: Annotated[ExecutionState | None, Query(description="In this state only")] = None,
+) -> PageOf[PlanExecutionOut]:
+    """List executions, latest first."""
+    before = paging.after(_NOUN)
+    with context.database.snapshot() as tx:
+        page = list_executions(tx, state=state, before=before, limit=paging.limit)
+    return PageOf(items=[execution_out(one) for one in page.items], next_cursor=next_cursor(_NOUN, page.next_cursor))
+
+
+@router.get(
+    "/{plan_execution_id}",
+    operation_id="get_plan_execution",
+    responses={200: {"headers": headers("ETag")}, **problems(404)},
+)
+def get_execution(plan_execution_id: ExecutionId, context: Context, response: Response) -> PlanExecutionFullOut:
+    """Return one execution, and the number of its actions by phase and state."""
+    with context.database.snapshot() as tx:
+        found = load_execution(tx, plan_execution_id)
+        graph, progress = load_graph(tx, plan_execution_id), load_progress(tx, plan_execution_id)
+    response.headers.update(etag(found.generation))
+    counts: dict[Phase, dict[ActionState, int]] = {}
+    for phase, state in zip(graph.phase.tolist(), progress.state.tolist(), strict=True):
+        by_state = counts.setdefault(PHASES[phase], {})
+        by_state[STATES[state]] = by_state.get(STATES[state], 0) + 1
+    return PlanExecutionFullOut(**execution_out(found).model_dump(), actions=counts)
+
+
+@router.get("/{plan_execution_id}/actions", operation_id="list_execution_actions", responses=problems(404))
+def get_actions(
+    plan_execution_id: ExecutionId,
+    context: Context,
+    paging: Paging,
+    phase: Annotated[Phase | None, Query(description="Of this phase only")] = None,
+    state: Annotated[ActionState | None, Query(description="In this state only")] = None,
+    region: Annotated[SomeName | None, Query(description="In, from or to this region only")] = None,
+) -> PageOf[ExecutionActionOut]:
+    """List actions in an order that works, each with what it waits for and what people may do about it now."""
+    after = paging.after(_ACTIONS)
+    with context.database.snapshot() as tx:
+        found = load_execution(tx, plan_execution_id)
+        graph, progress = load_graph(tx, plan_execution_id), load_progress(tx, plan_execution_id)
+    waits = Waits(graph, found.state, progress, found.terms, context.clock.now().timestamp())
+    blocked = unmet(graph, progress)
+    wanted = [
+        i
+        for i, action in enumerate(graph.actions)
+        if (after is None or i > after)
+        and (phase is None or action.phase is phase)
+        and (state is None or STATES[progress.state[i]] is state)
+        and (region is None or region in (action.region, action.to_region))
+    ]
+    page = wanted[: paging.limit]
+    items = [_action_out(found, graph, progress, i, waits, is_blocked=bool(blocked[i])) for i in page]
+    last = page[-1] if len(wanted) > len(page) else None
+    return PageOf(items=items, next_cursor=next_cursor(_ACTIONS, last))
+
+
+@router.get(
+    "/{plan_execution_id}/actions/{position}/readings",
+    operation_id="list_gate_readings",
+    responses=problems(404),
+)
+def get_readings(plan_execution_id: ExecutionId, position: _Position, context: Context) -> list[GateReadingOut]:
+    """List the latest readings of an action's gates, latest first: at most 200."""
+    with context.database.snapshot() as tx:
+        load_execution(tx, plan_execution_id)
+        if position >= len(load_graph(tx, plan_execution_id).actions):
+            raise NotFound(f"action of plan execution {plan_execution_id} at position", position)
+        found = list_readings(tx, plan_execution_id, position, limit=_READINGS_MAX)
+    return [GateReadingOut.model_validate(one) for one in found]
+
+
+def execution_out(one: PlanExecution) -> PlanExecutionOut:
+    """Return an execution as a response."""
+    values = {name: getattr(one, name) for name in PlanExecution.__dataclass_fields__}
+    return PlanExecutionOut(**values | {"terms": asdict(one.terms), "possible": list(possible_verbs(one.state))})
+
+
+def _action_out(
+    execution: PlanExecution,
+    graph: ExecutionGraph,
+    progress: Progress,
+    position: int,
+    waits: Waits,
+    *,
+    is_blocked: bool,
+) -> ExecutionActionOut:
+    action, row = graph.actions[position], progress.row(position)
+    named = ("action", "phase", "service", "product", "region", "to_region", "hardware_type", "before", "after")
+    told = ("position", "state", "size", "reached", "attempt", "note", "paused", "person")
+    possible = possible_action_verbs(
+        execution.state, row.state, phase=action.phase, paused=row.paused, begun=row.begun, waits=is_blocked
+    )
+    return ExecutionActionOut(
+        **{name: getattr(action, name) for name in named},
+        **{name: getattr(row, name) for name in told},
+        approval=list(action.approval),
+        waits_for=list(action.waits_for),
+        since=datetime.fromtimestamp(row.since_s, UTC),
+        waiting=list(waits.of(position)),
+        possible=list(possible),
+    )

@@ -1,0 +1,126 @@
+"""Make executions: of a placement plan, and of what takes one back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+from libs.domain.execution_plan import Action, ExecutionPlan, PoolRoom
+from libs.domain.execution_progress import ExecutionGraph, Progress
+from libs.domain.plan_execution import ExecutionState, PlanExecution, Terms
+from libs.flux.execution.plan import scheduled
+from libs.flux.execution.reverse import reverse_actions
+from libs.interchange.world.execution_plan import load_execution_plan
+from libs.plan_check.check import require_clean
+from libs.plan_check.execution import check_execution
+from libs.plan_check.execution_room import most_used
+from libs.store.executions.actions import insert_actions
+from libs.store.executions.events import propose_action_events
+from libs.store.executions.executions import insert_execution, load_execution, load_unfinished, set_state, take_places
+from libs.store.planner.placement_plans import load_placement_plan, load_plan_file
+from libs.store.platform.database import Transaction
+
+DAG = "dag.json"
+
+
+class CannotExecute(Exception):
+    """The plan cannot be executed. The message says why, and what to do."""
+
+
+def create_execution(
+    tx: Transaction, placement_plan_id: int, *, terms: Terms, reason: str, actor: str, now: datetime
+) -> PlanExecution:
+    """Store a draft of the execution of a plan, with an event in the ledger for each action.
+
+    Raises NotFound, CannotExecute, PlanRefusedError, and ConflictingEvents of the ledger.
+    """
+    plan = load_placement_plan(tx, placement_plan_id)
+    if not plan.target:
+        raise CannotExecute(f"Placement plan {placement_plan_id} is not the target plan: execute the target plan.")
+    other = load_unfinished(tx, placement_plan_id)
+    if other is not None:
+        raise CannotExecute(
+            f"Plan execution {other} of placement plan {placement_plan_id} has not ended: abort or supersede it first."
+        )
+    execution = load_execution_plan(json.loads(load_plan_file(tx, placement_plan_id, DAG)))
+    if execution is None:
+        raise CannotExecute(f"An older version made placement plan {placement_plan_id}: plan again.")
+    if not execution.actions:
+        raise CannotExecute(f"Placement plan {placement_plan_id} changes nothing.")
+    return _store(tx, placement_plan_id, execution, execution.pools, terms=terms, reason=reason, actor=actor, now=now)
+
+
+def take_back(
+    tx: Transaction,
+    execution: PlanExecution,
+    graph: ExecutionGraph,
+    progress: Progress,
+    close: Callable[[], None],
+    *,
+    actor: str,
+    now: datetime,
+) -> PlanExecution | None:
+    """End a locked execution with `close`, and store and start the one that takes it back; None if nothing was done.
+
+    The places pass from one to the other, so no third execution comes between. Raises PlanRefusedError if the pools
+    lack the room, because others have taken it.
+    """
+    actions = reverse_actions(graph, progress)
+    if not actions:
+        close()
+        return None
+    used = most_used(graph, progress)
+    names = {(a.region, a.hardware_type): int(q) for a, q in zip(graph.actions, graph.pool, strict=True) if q >= 0}
+    pools = tuple(
+        PoolRoom(
+            region=str(r), hardware_type=str(h), used=float(used[q]), room=max(float(graph.room[q]), float(used[q]))
+        )
+        for (r, h), q in names.items()
+    )
+    close()  # before the new events are proposed: those of the old ones would contradict them
+    made = _store(
+        tx,
+        execution.placement_plan_id,
+        scheduled(list(actions), 0),
+        pools,
+        terms=execution.terms,
+        reason=f"takes back execution {execution.plan_execution_id}",
+        actor=actor,
+        now=now,
+        reverses=execution.plan_execution_id,
+    )
+    take_places(tx, made.plan_execution_id, graph.actions)
+    set_state(tx, made, ExecutionState.RUNNING, now=now)
+    return made
+
+
+def _store(
+    tx: Transaction,
+    placement_plan_id: int,
+    plan: ExecutionPlan,
+    pools: Sequence[PoolRoom],
+    *,
+    terms: Terms,
+    reason: str,
+    actor: str,
+    now: datetime,
+    reverses: int | None = None,
+) -> PlanExecution:
+    used = {(pool.region, pool.hardware_type): pool.used for pool in pools}
+    room = {(pool.region, pool.hardware_type): pool.room for pool in pools}
+    require_clean(check_execution(plan, used, room))  # type: ignore[arg-type]
+    actions: Sequence[Action] = plan.actions
+    event_ids = propose_action_events(tx, placement_plan_id, actions, reason=reason, actor=actor, now=now)
+    plan_execution_id = insert_execution(
+        tx,
+        placement_plan_id=placement_plan_id,
+        terms=terms,
+        pools=pools,
+        reason=reason,
+        created_by=actor,
+        now=now,
+        reverses=reverses,
+    )
+    insert_actions(tx, plan_execution_id, actions, event_ids, now_s=now.timestamp())
+    return load_execution(tx, plan_execution_id)

@@ -1,0 +1,239 @@
+"""Carry out executions: begin what may begin, ask the systems, measure the gates, and record the results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from functools import partial
+
+from structlog import get_logger
+
+from libs.carriers.carrier import Carrier
+from libs.domain.action_outcome import ActionRequest, Answer
+from libs.domain.execution_plan import Phase
+from libs.domain.execution_progress import ActionProgress, ExecutionGraph, Progress, changed
+from libs.domain.gate import Gate, GateReading
+from libs.domain.plan_execution import ExecutionState, PlanExecution
+from libs.flux.execution.gates import bound_of, gates_of, query_of
+from libs.flux.execution.next_steps import Decisions, next_steps
+from libs.flux.execution.outcomes import judge_answer
+from libs.gauges.gauge import Gauge, Question
+from libs.plan_check.check import PlanRefusedError
+from libs.reconcile.clock import Clock
+from libs.reconcile.crash import crash_point
+from libs.reconcile.errors import StaleGeneration
+from libs.store.executions.actions import load_progress
+from libs.store.executions.commands import append_readings, load_readings
+from libs.store.executions.executions import load_execution, load_open_executions, lock_execution
+from libs.store.platform.database import Database, Transaction
+from services.orchestrator.create_execution import take_back
+from services.orchestrator.graphs import load_graph
+from services.orchestrator.write_execution import write_execution
+
+log = get_logger(__name__)
+ACTOR = "orchestrator"
+READINGS_S = 3600.0
+"""Seconds for which readings are loaded at least."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """The effects of one tick on one execution."""
+
+    plan_execution_id: int
+    state: ExecutionState
+    changed: int
+    asked: int
+    answered: int
+    read: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Systems:
+    """The systems that executions work with.
+
+    resizes, shifts  carriers of these actions
+    gauges           source of a gate -> gauge
+    read_every_s     least seconds between two readings of a gate
+    """
+
+    resizes: Carrier
+    shifts: Carrier
+    gauges: Mapping[str, Gauge]
+    read_every_s: float = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Snapshot:
+    execution: PlanExecution
+    graph: ExecutionGraph
+    progress: Progress
+    readings: Mapping[int, Sequence[GateReading]]
+
+
+@dataclass(frozen=True, slots=True)
+class AdvanceExecutions:
+    """The reconciler of all executions."""
+
+    database: Database
+    clock: Clock
+    systems: Systems
+
+    def reconcile(self) -> tuple[Report, ...]:
+        """Do one tick of each execution that has started and not ended. Idempotent.
+
+        One that a person changed meanwhile is left to the next tick.
+        """
+        with self.database.snapshot() as tx:
+            ids = [one.plan_execution_id for one in load_open_executions(tx)]
+        return tuple(report for one in ids if (report := self._advance(one)) is not None)
+
+    def _advance(self, plan_execution_id: int) -> Report | None:
+        now = self.clock.now()
+        with self.database.snapshot() as tx:
+            snapshot = _load(tx, plan_execution_id, now)
+        execution = snapshot.execution
+        found = next_steps(
+            snapshot.graph, execution.state, snapshot.progress, snapshot.readings, execution.terms, now.timestamp()
+        )
+        try:
+            snapshot = self._write(snapshot, found.changes, found.state, reverses=found.reverses)
+            read = self._measure(snapshot, found, now)
+            answered = self._ask(snapshot, found.ask)
+        except StaleGeneration:
+            log.info("execution.overtaken", plan_execution_id=plan_execution_id)
+            return None
+        except PlanRefusedError as error:
+            log.warning("execution.cannot_be_taken_back", plan_execution_id=plan_execution_id, error=str(error))
+            return None
+        report = Report(
+            plan_execution_id=plan_execution_id,
+            state=found.state,
+            changed=len(found.changes),
+            asked=len(found.ask),
+            answered=answered,
+            read=read,
+        )
+        if found.changes or answered:
+            log.info("execution.advanced", report=report)
+        return report
+
+    def _write(
+        self, snapshot: _Snapshot, changes: Sequence[ActionProgress], state: ExecutionState, *, reverses: bool = False
+    ) -> _Snapshot:
+        """Write changes, and return the snapshot after them. Raises StaleGeneration."""
+        execution, now = snapshot.execution, self.clock.now()
+        if not changes and state is execution.state and not reverses:
+            return snapshot
+        state = ExecutionState.REVERSED if reverses else state
+        crash_point("orchestrator.write.before")
+        with self.database.write() as tx:
+            lock_execution(tx, execution.plan_execution_id, execution.generation)
+            graph, progress = snapshot.graph, snapshot.progress
+            close = partial(write_execution, tx, execution, graph, progress, changes, state, actor=ACTOR, now=now)
+            if reverses:
+                take_back(tx, execution, graph, progress, close, actor=ACTOR, now=now)
+            else:
+                close()
+            execution = load_execution(tx, execution.plan_execution_id)
+        crash_point("orchestrator.write.after")
+        return replace(snapshot, execution=execution, progress=changed(snapshot.progress, tuple(changes)))
+
+    def _measure(self, snapshot: _Snapshot, found: Decisions, now: datetime) -> int:
+        """Read the gates that are due, and keep the readings."""
+        due = list(_due_gates(snapshot, found.measure, now, self.systems.read_every_s))
+        if not due:
+            return 0
+        crash_point("orchestrator.measure.before")
+        readings = self._read(snapshot, due)
+        with self.database.write() as tx:
+            append_readings(tx, snapshot.execution.plan_execution_id, readings)
+        crash_point("orchestrator.measure.after")
+        return len(readings)
+
+    def _read(self, snapshot: _Snapshot, due: Sequence[tuple[int, Gate]]) -> list[GateReading]:
+        readings = []
+        by_source: dict[str, list[tuple[int, Gate, Question]]] = {}
+        for position, gate in due:
+            by_source.setdefault(gate.source, []).append((position, gate, _question(snapshot, position, gate)))
+        for source, asked in by_source.items():
+            gauge = self.systems.gauges.get(source)
+            values = gauge.measure([question for *_, question in asked]) if gauge is not None else [None] * len(asked)
+            for (position, gate, question), measured in zip(asked, values, strict=True):
+                note = f"there is no source {source}: set it up" if measured is None else measured.note
+                readings.append(
+                    GateReading(
+                        position=position,
+                        gate=gate.name,
+                        at=self.clock.now(),
+                        value=None if measured is None else measured.value,
+                        query=question.query,
+                        bound=bound_of(gate),
+                        note=note,
+                    )
+                )
+        return readings
+
+    def _ask(self, snapshot: _Snapshot, positions: Sequence[int]) -> int:
+        """Ask the systems about actions in flight, and write what they answer. Return the number of changes."""
+        if not positions:
+            return 0
+        graph, execution = snapshot.graph, snapshot.execution
+        crash_point("orchestrator.ask.before")
+        answers: dict[int, Answer] = {}
+        for carrier, shifts in ((self.systems.resizes, False), (self.systems.shifts, True)):
+            own = [i for i in positions if (graph.actions[i].phase is Phase.SHIFT) is shifts]
+            requests = [_request(snapshot, i) for i in own]
+            answers |= dict(zip(own, carrier.perform(requests) if requests else (), strict=True))
+        crash_point("orchestrator.ask.after")
+        now_s = self.clock.now().timestamp()
+        changes = [
+            new
+            for i, answer in answers.items()
+            if (new := judge_answer(snapshot.progress.row(i), graph.actions[i].phase, answer, execution.terms, now_s))
+            is not None
+        ]
+        self._write(snapshot, changes, execution.state)
+        return len(changes)
+
+
+def _load(tx: Transaction, plan_execution_id: int, now: datetime) -> _Snapshot:
+    execution = load_execution(tx, plan_execution_id)
+    window_s = max((gate.age_s_max for gate in execution.terms.gates), default=0.0)
+    since = now - timedelta(seconds=max(window_s, READINGS_S))
+    return _Snapshot(
+        execution=execution,
+        graph=load_graph(tx, plan_execution_id),
+        progress=load_progress(tx, plan_execution_id),
+        readings=load_readings(tx, plan_execution_id, since=since) if execution.terms.gates else {},
+    )
+
+
+def _due_gates(
+    snapshot: _Snapshot, positions: Sequence[int], now: datetime, every_s: float
+) -> Iterator[tuple[int, Gate]]:
+    for position in positions:
+        latest = {one.gate: one.at for one in snapshot.readings.get(position, ())}
+        reached = datetime.fromtimestamp(float(snapshot.progress.again_s[position]), UTC)
+        for gate in gates_of(snapshot.execution.terms.gates, snapshot.graph.actions[position]):
+            last = latest.get(gate.name)
+            if last is None or last < reached or (now - last).total_seconds() >= every_s:
+                yield position, gate
+
+
+def _question(snapshot: _Snapshot, position: int, gate: Gate) -> Question:
+    row, action = snapshot.progress.row(position), snapshot.graph.actions[position]
+    key = f"{snapshot.execution.plan_execution_id}/{action.action}/{row.attempt}/{gate.name}"
+    return Question(key=key, action=action, query=query_of(gate, action))
+
+
+def _request(snapshot: _Snapshot, position: int) -> ActionRequest:
+    row, action = snapshot.progress.row(position), snapshot.graph.actions[position]
+    return ActionRequest(
+        key=f"{snapshot.execution.plan_execution_id}/{action.action}/{row.attempt}",
+        action=action,
+        fraction=row.asked,
+        size=row.size,
+        requested_s=row.since_s,
+    )

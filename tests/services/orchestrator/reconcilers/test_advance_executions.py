@@ -1,0 +1,201 @@
+"""Test executions on a real database, with systems that the test controls."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+
+import pytest
+
+from libs.domain.action_outcome import Answer, Outcome
+from libs.domain.capacity_event import EventStatus
+from libs.domain.gate import Gate, GateMode, GateTime
+from libs.domain.plan_execution import ActionState, ExecutionState, Verb
+from libs.reconcile.crash import crash_points_heard
+from libs.store.executions.commands import list_commands, list_readings
+from libs.store.planner.executed_changes import load_executed_shares
+from libs.store.planner.retention import forget_plan_runs
+from libs.store.platform.refusals import NotFound
+from services.orchestrator.create_execution import CannotExecute
+from tests.builders.executed_plan import DONE, Orchestrator, store_plan
+from tests.builders.execution import TERMS, two_products
+
+SHOP, FRONT = "shift/shop/east/west", "upsize/shop-front/west/compute"
+GATE = Gate(name="errors", time=GateTime.FRACTION, query="e", most=0.01, mode=GateMode.REVERSE, age_s_max=900.0)
+
+
+def shares(orchestrator: Orchestrator) -> dict[str, float]:
+    with orchestrator.database.snapshot() as tx:
+        return {phase: found.share for phase, found in load_executed_shares(tx, plans=5).items()}
+
+
+def until_moved(orchestrator: Orchestrator, share: float) -> None:
+    for _ in range(60):
+        if orchestrator.world.moved.get(SHOP, 0.0) > share - 1e-9:
+            return
+        orchestrator.tick()
+    raise AssertionError("it never moved so much")
+
+
+def test_it_comes_to_its_end_and_the_ledger_shows_it(orchestrator):
+    execution_id = orchestrator.start()
+    events = orchestrator.events()
+    assert {event.status for event in events.values()} == {EventStatus.APPROVED}
+    assert orchestrator.run(execution_id) is ExecutionState.DONE
+    assert set(orchestrator.states(execution_id).values()) == {ActionState.DONE}
+    for event in orchestrator.events().values():
+        assert event.status is EventStatus.SUCCEEDED
+        assert event.achieved == pytest.approx(event.effect.amount)
+    assert shares(orchestrator) == {"upsize": pytest.approx(1.0), "downsize": pytest.approx(1.0)}
+    assert orchestrator.world.moved[SHOP] == pytest.approx(0.1)
+
+
+def test_the_ledger_shows_the_part_of_a_shift_that_has_happened(orchestrator):
+    execution_id = orchestrator.start()
+    until_moved(orchestrator, 0.025)
+    event = orchestrator.events()[SHOP]
+    assert (event.status, event.achieved) == (EventStatus.ACTIVE, pytest.approx(0.025))
+    orchestrator.command(execution_id, Verb.ABORT)
+    orchestrator.run(execution_id, 3)
+    event = orchestrator.events()[SHOP]
+    assert (event.status, event.achieved) == (EventStatus.CANCELLED, pytest.approx(0.025))
+
+
+def test_what_was_done_is_taken_back_by_an_execution_of_its_own(orchestrator):
+    execution_id = orchestrator.start()
+    until_moved(orchestrator, 0.1)
+    assert orchestrator.command(execution_id, Verb.REVERSE).execution.state is ExecutionState.REVERSING
+    orchestrator.run(execution_id)
+    assert orchestrator.load(execution_id).state is ExecutionState.REVERSED
+    back = orchestrator.load(execution_id + 1)
+    assert (back.reverses_execution_id, back.state) == (execution_id, ExecutionState.DONE)
+    events = orchestrator.events()
+    total = {}
+    for event in events.values():
+        e = event.effect
+        place = getattr(e, "service", None) or tuple(sorted((e.product, e.from_region, e.to_region)))
+        sign = -1 if event.action.endswith("/back") and not hasattr(e, "service") else 1
+        total[place, getattr(e, "region", "")] = (
+            total.get((place, getattr(e, "region", "")), 0.0) + sign * event.achieved
+        )
+    assert all(abs(amount) < 1e-9 for amount in total.values())
+    assert shares(orchestrator) == {"upsize": 0.0, "downsize": 0.0}
+
+
+def test_only_one_execution_works_on_a_place(orchestrator):
+    first = orchestrator.start()
+    orchestrator.tick()
+    with pytest.raises(CannotExecute, match=f"Plan execution {first} of placement plan"):
+        orchestrator.create()
+    assert orchestrator.command(first, Verb.SUPERSEDE).execution.state is ExecutionState.SUPERSEDING
+    orchestrator.run(first, 3)
+    assert orchestrator.load(first).state is ExecutionState.SUPERSEDED
+    assert EventStatus.SUPERSEDED in {event.status for event in orchestrator.events().values()}
+    second = orchestrator.start()
+    assert orchestrator.run(second) is ExecutionState.DONE
+
+
+def test_a_refused_command_is_recorded_and_changes_nothing(orchestrator):
+    execution_id = orchestrator.start()
+    before = orchestrator.load(execution_id)
+    given = orchestrator.command(execution_id, Verb.RETRY, FRONT)
+    assert (given.record.code, orchestrator.load(execution_id)) == ("NothingFailed", before)
+    with orchestrator.database.snapshot() as tx:
+        (_, refused), (_, started) = list_commands(tx, execution_id, before=None, limit=10).items
+    assert (refused.code, refused.actor, started.code) == ("NothingFailed", "olga", None)
+
+
+def test_a_bad_gate_reverses_the_shift_and_its_readings_are_kept(orchestrator):
+    orchestrator.world.value = lambda question: 0.5 if question.action.product == "shop" else 0.0
+    execution_id = orchestrator.start(replace(TERMS, gates=(GATE,)))
+    orchestrator.run(execution_id)
+    states = orchestrator.states(execution_id)
+    assert (states[SHOP], states["shift/feed/north/east"]) == (ActionState.REVERSED, ActionState.DONE)
+    assert orchestrator.world.moved[SHOP] == 0.0
+    with orchestrator.database.snapshot() as tx:
+        position = list(states).index(SHOP)
+        reading = list_readings(tx, execution_id, position, limit=1)[0]
+    assert (reading.value, reading.query, reading.bound) == (0.5, "e", "<= 0.01")
+
+
+def test_a_person_who_pauses_meanwhile_is_not_overtaken(orchestrator):
+    execution_id = orchestrator.start()
+
+    def pause(request):
+        if orchestrator.load(execution_id).state is ExecutionState.RUNNING:
+            orchestrator.command(execution_id, Verb.PAUSE)
+        return DONE
+
+    orchestrator.world.say = pause
+    orchestrator.tick()
+    assert orchestrator.states(execution_id)[FRONT] is ActionState.RUNNING
+    orchestrator.run(execution_id, 3)
+    assert orchestrator.load(execution_id).state is ExecutionState.PAUSED
+    assert orchestrator.states(execution_id)[FRONT] is ActionState.DONE
+
+
+class Killed(BaseException):
+    """Ends a tick as a kill would."""
+
+
+def answers(request) -> Answer:
+    """Some requests fail once, some take their time, and then all is done."""
+    luck = sum(map(ord, request.action.action)) % 3
+    attempt = int(request.key.rsplit("/", 1)[1])
+    return Answer(outcome=Outcome.FAILED, message="500") if luck == 0 and attempt == 1 else DONE
+
+
+def reached_points(orchestrator: Orchestrator) -> Iterator[str]:
+    heard: list[str] = []
+    orchestrator.world.say = answers
+    with crash_points_heard(heard.append):
+        execution_id = orchestrator.start(replace(TERMS, gates=(GATE,)))
+        assert orchestrator.run(execution_id) is ExecutionState.DONE
+    yield from heard
+
+
+def test_a_crash_anywhere_loses_nothing_and_repeats_nothing(orchestrator):
+    """Kill every tick of a run at each of its points in turn: the end is the same, and every key has one effect."""
+    points = set(reached_points(orchestrator))
+    assert points == {
+        f"orchestrator.{step}.{side}" for step in ("write", "measure", "ask") for side in ("before", "after")
+    }
+    first = dict(orchestrator.world.sizes), dict(orchestrator.world.moved)
+    for point in sorted(points):
+        orchestrator.world.__init__()
+        orchestrator.world.say = answers
+        seen = 0
+
+        def kill(name: str, point: str = point) -> None:
+            nonlocal seen
+            seen += name == point
+            if name == point and seen % 2:
+                raise Killed
+
+        execution_id = orchestrator.start(replace(TERMS, gates=(GATE,)))
+        with crash_points_heard(kill):
+            for _ in range(200):
+                with suppress(Killed):
+                    orchestrator.tick()
+        assert seen > 2
+        assert orchestrator.load(execution_id).state is ExecutionState.DONE, point
+        assert (orchestrator.world.sizes, orchestrator.world.moved) == first
+        assert len(set(orchestrator.world.effects)) == len(orchestrator.world.effects)
+        for event in orchestrator.events().values():
+            assert event.achieved == pytest.approx(event.effect.amount)
+
+
+def test_an_execution_is_forgotten_with_its_plan_and_not_before_it_has_ended(orchestrator):
+    execution_id = orchestrator.start(replace(TERMS, gates=(GATE,)))
+    orchestrator.tick()
+    store_plan(orchestrator.database, two_products(), orchestrator.clock)
+
+    def forget() -> int:
+        with orchestrator.database.write() as tx:
+            return forget_plan_runs(tx, before=orchestrator.clock.now(), executed_plans=0, most=10)
+
+    orchestrator.tick()
+    assert forget() == 0
+    assert orchestrator.run(execution_id) is ExecutionState.DONE
+    assert forget() == 1
+    with pytest.raises(NotFound):
+        orchestrator.load(execution_id)
