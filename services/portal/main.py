@@ -28,12 +28,21 @@ def work() -> None:
 
 def set_up() -> None:
     """Bring the database to the schema of this version, and make the first admin token if there is none."""
+    from libs.store.platform.refusals import NotFound
     from services.portal.set_up import prepare_database
     from services.portal.settings import SetUpSettings
 
     settings = read_environment(SetUpSettings)
     configure_logging("set-up")
-    prepare_database(settings.database_url.get_secret_value(), settings.admin_token_file, settings.clock())
+    try:
+        prepare_database(
+            settings.database_url.get_secret_value(),
+            settings.admin_token_file,
+            settings.clock(),
+            service_role=settings.service_role,
+        )
+    except NotFound as error:
+        raise SystemExit(f"plimsoll: PLIMSOLL_SERVICE_ROLE: {error}: CREATE ROLE it first") from error
 
 
 if __name__ == "__main__":

