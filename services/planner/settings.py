@@ -44,6 +44,7 @@ class PlannerSettings(CycleSettings):
     window_days     number of whole days of measurements that a plan uses, the latest
     step_days       number of days that each step of a plan covers
     solve_s_max     real seconds for the linear programs of one plan
+    headroom_excess_max   largest granted capacity beyond use and headroom without a finding, as a share of both
     plans_max       number of plans with documents and pictures, and of runs with models, to keep
     """
 
@@ -52,4 +53,7 @@ class PlannerSettings(CycleSettings):
     window_days: int = Field(default=14, ge=1, le=366, validation_alias="PLIMSOLL_PLAN_WINDOW_DAYS")
     step_days: int = Field(default=7, ge=1, le=366, validation_alias="PLIMSOLL_PLAN_STEP_DAYS")
     solve_s_max: float = Field(default=1800.0, gt=0, le=86_400, validation_alias="PLIMSOLL_PLAN_SOLVE_S_MAX")
+    headroom_excess_max: float = Field(
+        default=0.25, ge=0, le=1000, validation_alias="PLIMSOLL_PLAN_HEADROOM_EXCESS_MAX"
+    )
     plans_max: int = Field(default=104, ge=1, le=10_000, validation_alias="PLIMSOLL_PLANS_MAX")

@@ -13,6 +13,7 @@ from libs.domain.arrays import Floats
 from libs.domain.demand import Demand
 from libs.domain.plan_override import PlanOverride
 from libs.domain.plan_run import PlanRun
+from libs.domain.service_reservation import ServiceReservation
 from libs.domain.telemetry import Telemetry
 from libs.domain.world import Observations, PlanningInputs, Vocabulary
 from libs.interchange.files.errors import InterchangeError
@@ -22,6 +23,8 @@ from libs.interchange.world.demand import dump_demand
 from libs.interchange.world.observations import dump_observations
 from libs.interchange.world.planning_inputs import STEPS_MAX, load_planning_inputs
 from libs.interchange.world.read import in_events, load_cost_models, load_vocabulary
+from libs.interchange.world.service_reservations import load_service_reservations
+from libs.store.capacity.promised import load_promised_rru
 from libs.store.ledger.planned_changes import load_planned_changes
 from libs.store.planner.executed_changes import load_executed_shares
 from libs.store.planner.plan_overrides import load_overrides_in_force
@@ -63,6 +66,7 @@ class PlanSnapshot:
     files     the files of the replay bundle; without measurements if there are too many
     starts    the start of each step
     unknown   numbers of rows of each measurement, and of changes of the ledger, that name something unknown
+    reservations  the reservations of services; promised_rru has the size of each reservation, by region and name
     unsummed  spans that wait to be summed; the demand does not include them
     """
 
@@ -74,6 +78,8 @@ class PlanSnapshot:
     overrides: tuple[PlanOverride, ...]
     starts: tuple[datetime, ...]
     unknown: Mapping[str, int]
+    reservations: tuple[ServiceReservation, ...]
+    promised_rru: Mapping[tuple[str, str], float]
     unsummed: int
     files: Mapping[str, Content]
 
@@ -114,6 +120,7 @@ def load_plan_snapshot(
         source |= files
         inputs = load_planning_inputs(source, words)
         cost_models = load_cost_models(source, words)
+        reservations = load_service_reservations(source, words)
     except InterchangeError as error:
         raise CannotPlan("BadInputs", f"The inputs do not fit together:\n{error}") from error
     # The cost of traces is counted by their day of arrival, and today's counts too. Usage is compared by whole days.
@@ -137,6 +144,8 @@ def load_plan_snapshot(
         overrides=overrides,
         starts=starts,
         unknown={**measured.unknown, "ledger": unknown_changes},
+        reservations=reservations,
+        promised_rru=load_promised_rru(tx) if reservations else {},
         unsummed=count_waiting(tx).spans,
         files=source if _vast(seen) else source | dump_observations(words, seen) | dump_demand(words, measured.demand),
     )

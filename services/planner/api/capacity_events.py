@@ -33,6 +33,7 @@ from services.planner.api.capacity_event_models import (
     with_history,
 )
 from services.planner.conflicting_events import conflict_problem
+from services.planner.granted import granted_capacity
 
 router = APIRouter(prefix="/v1/capacity-events", tags=["capacity events"])
 _NOUN = "capacity-events"
@@ -61,7 +62,8 @@ def post_events(
     try:
         if dry_run:
             with context.database.snapshot() as tx:
-                check_proposals(tx, proposals, actor=principal.name, despite=body.despite)
+                capacity = granted_capacity(tx)
+                check_proposals(tx, proposals, actor=principal.name, capacity=capacity, despite=body.despite)
             return JSONResponse(ProposedOut(capacity_event_ids=[]).model_dump())
 
         def effect(tx: Transaction) -> Answer:
@@ -70,6 +72,7 @@ def post_events(
                 proposals,
                 actor=principal.name,
                 now=context.clock.now(),
+                capacity=granted_capacity(tx),
                 despite=body.despite,
                 despite_reason=body.despite_reason,
             )

@@ -19,7 +19,9 @@ from libs.flux.models.cost_models import CostModelError
 from libs.flux.models.service_models import fit_service_models
 from libs.flux.planning import Planned, plan_world
 from libs.flux.program.placement import NoPlanError, StoppedError
+from libs.flux.report.headroom import headroom_document
 from libs.flux.report.summary import models_document
+from libs.flux.reservation_sizes import ReservationTable
 from libs.interchange.files.tables import Content
 from libs.interchange.world.service_models import service_models_document
 from libs.jobs.progress import ProgressRecorder
@@ -189,7 +191,7 @@ class MakePlacementPlan:
                 PlanRunStatus.DONE,
                 now=now,
                 placement_plan_id=placement_plan_id,
-                report=_report(found, models, summary, step_s),
+                report=_report(found, models, summary, step_s, self.settings.headroom_excess_max),
             )
             if not finished:  # the transaction takes the plan back too
                 raise AttemptReplaced(f"plan run {run.plan_run_id}, attempt {run.attempts}")
@@ -233,7 +235,11 @@ def _timed(into: dict[str, float], name: str) -> Iterator[None]:
 
 
 def _report(
-    found: PlanSnapshot, models: ServiceModels, summary: dict[str, Any], step_s: dict[str, float]
+    found: PlanSnapshot,
+    models: ServiceModels,
+    summary: dict[str, Any],
+    step_s: dict[str, float],
+    headroom_excess_max: float,
 ) -> dict[str, Any]:
     return {
         "minutes": len(found.observations.minute),
@@ -242,5 +248,12 @@ def _report(
         "unsummed": found.unsummed,
         "models": models_document(found.words, models),
         "plan": summary,
+        "headroom": headroom_document(
+            found.words,
+            models,
+            ReservationTable(found.reservations),
+            found.promised_rru,
+            excess_max=headroom_excess_max,
+        ),
         "step_s": step_s,
     }

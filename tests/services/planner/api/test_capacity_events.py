@@ -4,6 +4,10 @@ import pytest
 from fastapi.testclient import TestClient
 
 from libs.domain.principal import Role
+from libs.domain.reservation import ReservationSpec
+from tests.builders.planning_inputs import put
+from tests.builders.region import region_image
+from tests.builders.stored import stored
 from tests.libs.web.conftest import bearer
 
 CAPACITY = {"kind": "capacity", "service": "web", "region": "east", "hardware_type": "compute", "delta": 10.0}
@@ -166,3 +170,14 @@ def test_what_is_missing_is_said(client):
     assert client.get("/v1/capacity-effects").json()["errors"][0]["field"] == "service"
     alone = propose(client, event(), despite=[1])
     assert alone.status_code == 422
+
+
+def test_events_do_not_take_more_than_the_reservation_of_a_service_is_promised(client, database):
+    web = ReservationSpec(capacity_rru=2, rru={"hw-a": 1.0}, survives_msb_loss=False)
+    stored(database, region_image("east", reservations={"web": web}))
+    row = {"service": "web", "hardware_type": "compute", "reservation": "web", "rru_per_unit": 0.5}
+    assert put(client, "service_reservations", [row]).status_code == 200
+    refused = propose(client, event(CAPACITY | {"delta": -4.5}))
+    assert (refused.status_code, refused.json()["conflicts"][0]["lacking"]) == (409, 0.5)
+    assert propose(client, event(CAPACITY | {"delta": -4.5}), dry_run=True).status_code == 409
+    assert propose(client, event(CAPACITY | {"delta": -4.0})).status_code == 201

@@ -74,3 +74,16 @@ def test_the_broker_tells_the_same(client, database):
     found = client.get("/v1/regions/east/supply", params={"at": at}).json()
     assert [(one["servers"], one["delivered"], one["usable"]) for one in found["hardware_types"]] == [(8, 3, 11)]
     assert client.get("/v1/regions/mars/supply").status_code == 404
+
+
+def test_a_run_compares_granted_capacity_with_use(client, planner, ask, world, database):
+    put_world(client, world)
+    web = ReservationSpec(capacity_rru=6, rru={"hw-a": 1.0}, survives_msb_loss=False)
+    stored(database, region_image("east", reservations={"store": web}))
+    row = {"service": "store", "hardware_type": "compute", "reservation": "store", "rru_per_unit": 0.01}
+    put(client, "service_reservations", [row])
+    run = ask()
+    planner().reconcile()
+    [found] = look(client, run)["report"]["headroom"]
+    assert (found["service"], found["granted"], found["finding"]) == ("store", pytest.approx(600.0), "HeadroomExceeded")
+    assert found["headroom"] == pytest.approx(600.0 / found["used"])
