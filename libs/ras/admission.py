@@ -87,10 +87,13 @@ def admit(snapshot: FleetSnapshot, reservation: int, *, cancelled: Callable[[], 
     surplus = float(covered.surviving[reservation]) - asked
     if gained:
         message += f"the mover brings {gained} of them."
-    elif surplus > rounding_rru:
-        message += f"it holds them already, {surplus:.4g} RRU more than it asks for. Solves decide which ones to free."
     else:
         message += "it holds them already."
+    lost = int(((snapshot.servers.target == reservation) & (plan.target != reservation)).sum())
+    if lost:
+        message += f" {lost} others go back at once."
+    if surplus > rounding_rru and not gained:
+        message += f" They give {surplus:.4g} RRU more than it asks for."
     return Verdict(phase="granted", reason="Granted", message=message, numbers=numbers, plan=plan)
 
 

@@ -153,3 +153,11 @@ def test_a_grant_takes_no_more_than_it_needs():
         msb_datacenter=(0, 0, 1, 1), types=2, servers=servers, capacity=[9], rru=[[1.0, 2.0]], survives=[False]
     )
     assert admit(fleet, 0).numbers["free_servers"] == 5
+
+
+def test_a_shrink_gives_servers_back_at_once_and_says_how_many():
+    held = [(m, 0, 0) for m in (0, 1, 2) for _ in range(3)]
+    verdict = one(2, held)
+    assert (verdict.plan.target == 0).sum() == 3
+    assert verdict.message.endswith("it holds them already. 6 others go back at once.")
+    assert "They give 0.5 RRU more than it asks for" in one(1.5, held).message
