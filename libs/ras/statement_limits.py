@@ -42,7 +42,7 @@ def add_hard_limits(snapshot: FleetSnapshot, problem: Problem, rows: Indices) ->
 
 
 def add_churn(snapshot: FleetSnapshot, problem: Problem, rows: Indices, most: Ints) -> None:
-    """Add the churn budget as a goal. `rows` are those of the objects in the snapshot.
+    """Add the churn budget as a goal. `rows` are the rows of the objects in the snapshot.
 
     The limits are per reservation, because a limit on the whole region would couple all containers: the solver could
     then no longer relax a large region in parts.

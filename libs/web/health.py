@@ -1,7 +1,6 @@
 """Probe endpoints. They need no token and reveal nothing about any fleet.
 
-Both are coroutines, and readiness has its own thread and connection. So a probe does not wait for what requests wait
-for.
+Both are coroutines, and readiness has its own thread and connection. So a probe never waits behind requests.
 """
 
 from __future__ import annotations

@@ -26,7 +26,9 @@ class Windows:
     end: NDArray[np.intp]
 
     def means(self, running: tuple[Floats, Floats], row: NDArray[np.intp]) -> Floats:
-        """Return the (A, D) means of series row[a] in the windows of a; 0 for a window without reports."""
+        """Return means in the windows, (A, D): row a has the means of the series row[a]. They are 0 in windows without
+        reports.
+        """
         total, count = running
         r = row[:, None]
         n = count[r, self.end] - count[r, self.first]

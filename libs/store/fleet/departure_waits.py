@@ -1,4 +1,6 @@
-"""Read why servers wait to leave their reservations, for people. libs.store.moves.waits writes it."""
+"""Read the waits of servers that may not leave their reservations yet, for people. libs.store.moves.waits writes
+them.
+"""
 
 from __future__ import annotations
 

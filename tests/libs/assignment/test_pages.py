@@ -16,6 +16,8 @@ from libs.assignment.language.specs.spec import SPECS, Spec
 
 PAGES = Path(__file__).parents[3] / "docs" / "assignment"
 CODE = re.compile(r"```python\n(.*?)```", re.DOTALL)
+ROUGHLY = "time_s_max=600, relative_gap=0.3"
+"""Limits of the pages' solves. They end by the gap, on any machine."""
 
 
 class Anything(dict[str, Any]):
@@ -30,11 +32,11 @@ class Anything(dict[str, Any]):
 
 @pytest.fixture
 def said(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """The names of the first page after running all of it, with one second in place of ten."""
+    """The names of the first page after running all of it, with a rough gap in place of ten seconds."""
     monkeypatch.setattr("libs.assignment.language.specs.spec.SPECS", dict(SPECS))
     names: dict[str, Any] = {"__name__": __name__}
     for code in CODE.findall((PAGES / "README.md").read_text()):
-        exec(code.replace("time_s_max=10", "time_s_max=1"), names)
+        exec(code.replace("time_s_max=10", ROUGHLY), names)
     return names
 
 
@@ -55,7 +57,7 @@ def test_the_first_page_leads_to_an_answer(said: dict[str, Any]) -> None:
 
 def test_the_page_of_solvers_runs_on_the_problem_of_the_first(said: dict[str, Any], capsys: Any) -> None:
     for code in CODE.findall((PAGES / "auto.md").read_text()):
-        exec(code.replace("time_s_max=60", "time_s_max=1").replace("+ 5", "+ 1"), said)
+        exec(code.replace("time_s_max=60", ROUGHLY).replace("+ 5", "+ 1"), said)
     assert "level 0 is" in capsys.readouterr().out
     assert said["result"].solver == "local"
 

@@ -25,10 +25,10 @@ RUN_CONTAINERS, RUN_PARTNERS = 32, 8
 
 @dataclass(slots=True)
 class Work:
-    """The work left: tries, and time until `until_s` of time.perf_counter().
+    """The work that is left: a number of tries, and the time until `until_s` on time.perf_counter().
 
     of     the larger work that contains it
-    timed  only the clock is limited: tries are at most a round's
+    timed  True: only the time is limited, and each round gets a number of tries of its own
     """
 
     tries: int
