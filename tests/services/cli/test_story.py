@@ -43,7 +43,9 @@ def test_a_region_from_import_to_export(plimsoll: Plimsoll, tmp_path: Path) -> N
     created = plimsoll("create", "web", "-r", "west", "--owner", "a", "--count", 6, "-t", "hw-a")
     assert created.returncode == 0, created.stderr
 
-    assert "web was whole for " in until(lambda: plimsoll("history", "web").stdout, " Held ")
+    told = until(lambda: plimsoll("history", "web").stdout, "web was whole for ")  # known from the second look on
+    assert "web was whole for " in told
+    assert " Held " in told
     held = document(plimsoll("history", "web", "-o", "json"))
     assert [one["reason"] for one in held["items"]][:1] == ["Held"], held
     assert 0 <= held["availability_30d"] <= 1
