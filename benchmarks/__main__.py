@@ -24,6 +24,7 @@ BENCHES = {
     "deltas": "benchmarks.deltas:bench_deltas",
     "placement": "benchmarks.placement:bench_placement",
     "ledger": "benchmarks.ledger:bench_ledger",
+    "executions": "benchmarks.executions:bench_executions",
     "fuzz": "benchmarks.fuzz.bench:bench_fuzz",
 }
 """Benchmarks by name. Each is imported when it runs, so that its peak memory is its own."""

@@ -132,6 +132,7 @@ class Terms:
     action_s_max     seconds; the outcome of a longer attempt is unknown, and the next attempt begins
     attempts_max     attempts at one step of an action; then it has failed
     retry_s          seconds until the second attempt; doubles with each further one, up to an hour
+    in_flight_max    actions that run at a time; it bounds the work of a tick, and the load on other systems
     gates            what must be good before a shift goes on and before a downsize
     """
 
@@ -141,6 +142,7 @@ class Terms:
     action_s_max: float = 86_400.0
     attempts_max: int = 3
     retry_s: float = 60.0
+    in_flight_max: int = 500
     gates: tuple[Gate, ...] = field(default=())
 
 

@@ -138,6 +138,10 @@ GROUPS: dict[str, Commands] = {
         ),
     },
     "Plan over regions": {
+        "execution": (
+            "services.cli.execution:app",
+            "Carry out placement plans: start, watch, pause, approve, take back.",
+        ),
         "ledger": (
             "services.cli.ledger:app",
             "Show, propose and decide dated changes of capacity and traffic.",

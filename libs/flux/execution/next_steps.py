@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import islice
 
 import numpy as np
 
@@ -92,9 +93,15 @@ class _Tick:
         found += [self._to(progress.row(i), ActionState.DONE) for i in np.flatnonzero(nodes).tolist()]
         due = ready & ~nodes & (progress.again_s <= self.now_s)
         due &= (graph.phase != _DOWNSIZE) | (bakes_until(graph, progress, self.terms) <= self.now_s)
-        opened = np.array([i for i in np.flatnonzero(due).tolist() if self._opens(i, found)], np.int32)
+        most = self._most_starts(found)
+        opened = np.array(list(islice((i for i in np.flatnonzero(due).tolist() if self._opens(i, found)), most)), int)
         starts = opened[fitting_starts(graph, progress, opened)]
         return (*found, *(self._start(i) for i in starts.tolist()))
+
+    def _most_starts(self, found: list[ActionProgress]) -> int:
+        """Return how many actions may begin, after those that go on in this tick."""
+        running = int(self.progress.is_in(*IN_FLIGHT).sum()) + sum(row.state in IN_FLIGHT for row in found)
+        return max(0, self.terms.in_flight_max - running)
 
     def _opens(self, position: int, found: list[ActionProgress]) -> bool:
         """Return whether the gates before an action are good. If they are not, hold it: add that to `found`."""

@@ -12,6 +12,15 @@ from sqlalchemy.dialects.postgresql import ARRAY, insert
 from libs.store.platform.database import Transaction
 from libs.store.tables import executed_changes, placement_plans
 
+_RECORD = sa.text("""
+    INSERT INTO executed_changes (placement_plan_id, action, phase, planned, executed, recorded_at)
+    SELECT :plan, action, phase, planned, executed, :now
+    FROM unnest(CAST(:action AS text[]), CAST(:phase AS text[]), CAST(:planned AS float8[]),
+                CAST(:executed AS float8[])) AS new (action, phase, planned, executed)
+    ON CONFLICT (placement_plan_id, action) DO UPDATE
+    SET phase = excluded.phase, planned = excluded.planned, executed = excluded.executed,
+        recorded_at = excluded.recorded_at""")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutedShare:
@@ -51,14 +60,10 @@ def record_all_executed(
     now: datetime,
 ) -> None:
     """Record many finished actions, each as (action, phase, planned, executed), as record_executed does for one."""
-    if not rows:
-        return
-    statement = insert(executed_changes)
-    new = {name: statement.excluded[name] for name in ("phase", "planned", "executed", "recorded_at")}
-    statement = statement.on_conflict_do_update(index_elements=["placement_plan_id", "action"], set_=new)
     names = ("action", "phase", "planned", "executed")
-    values = [dict(zip(names, row, strict=True)) | {"recorded_at": now} for row in rows]
-    tx.execute(statement, [{"placement_plan_id": placement_plan_id, **one} for one in values])
+    columns = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in names]
+    values = dict(zip(names, columns, strict=True)) | {"plan": placement_plan_id, "now": now}
+    tx.execute(_RECORD, values)
 
 
 def record_taken_back(tx: Transaction, placement_plan_id: int, actions: Sequence[str], *, now: datetime) -> None:

@@ -63,6 +63,9 @@ class TermsIn(RequestModel):
     )
     attempts_max: Annotated[Whole, Field(ge=1, le=20)] = _PLAIN.attempts_max
     retry_s: _Seconds = Field(default=_PLAIN.retry_s, description="Before the second attempt; doubles with each")
+    in_flight_max: Annotated[Whole, Field(ge=1, le=10_000)] = Field(
+        default=_PLAIN.in_flight_max, description="Actions that run at a time"
+    )
     gates: Annotated[list[GateIn], Field(max_length=100)] = Field(default_factory=list)
 
     @model_validator(mode="after")

@@ -258,3 +258,13 @@ def test_it_ends_when_what_runs_has_ended_even_without_an_answer(run, end):
     assert run.state in (ExecutionState.ABORTING, ExecutionState.REVERSING)
     run.run(20, TERMS.action_s_max)
     assert run.state is ExecutionState.ABORTED or run.decisions.reverses
+
+
+def test_no_more_actions_run_at_a_time_than_agreed():
+    execution = Execution(two_products(), replace(TERMS, in_flight_max=1))
+    execution.command(Verb.START)
+    execution.say = lambda action, row: Answer(outcome=Outcome.RUNNING)
+    for _ in range(3):
+        assert len(execution.tick().ask) == 1
+    execution.say = lambda action, row: DONE
+    assert execution.run() is ExecutionState.DONE
