@@ -9,6 +9,7 @@ from libs.domain.plan_execution import PlanExecution, RecordedCommand, Verb
 from libs.flux.execution.apply import apply_command
 from libs.store.executions.actions import load_progress
 from libs.store.executions.commands import record_command
+from libs.store.executions.events import follow_actions
 from libs.store.executions.executions import PlaceTaken, load_execution, take_places
 from libs.store.platform import audit
 from libs.store.platform.database import Transaction
@@ -38,14 +39,14 @@ def give_command(tx: Transaction, plan_execution_id: int, asked: RecordedCommand
             take_places(tx, plan_execution_id, graph.actions)
         except PlaceTaken as taken:
             refusal = ("PlaceTaken", f"{taken}: supersede that one, and start when it has ended")
-    changes = answer.changes
     if refusal is not None:
         record = replace(asked, code=refusal[0], message=refusal[1])
         record_command(tx, plan_execution_id, record)
         return Given(record=record, execution=execution)
-    if asked.command.verb is Verb.START:
-        changes = tuple(progress.row(i) for i in range(len(graph.actions)))  # their events are approved
-    write_execution(tx, execution, graph, progress, changes, answer.state, actor=asked.actor, now=now)
+    write_execution(tx, execution, graph, progress, answer.changes, answer.state, actor=asked.actor, now=now)
+    if asked.command.verb is Verb.START:  # approve the events of all actions that need no person
+        every = [progress.row(i) for i in range(len(graph.actions))]
+        follow_actions(tx, plan_execution_id, graph, every, actor=asked.actor, now=now)
     record = replace(asked, changed=len(answer.changes))
     record_command(tx, plan_execution_id, record)
     audit.append(
