@@ -69,6 +69,7 @@ def settle(
         try:
             asked = asked or _solve_all(admin)
             _resolve_doubt(admin)
+            _approve_moves(admin)
             waits_for = _unquiet(admin, database, asked)
             if not waits_for:
                 quiet_s = round(time.monotonic() - began_s, 1)
@@ -135,6 +136,13 @@ def _resolve_doubt(admin: Client) -> None:
     for move in list(_items(admin, "/v1/moves?dead_letter=open", latest=False)):
         if move["reason"].startswith("no_answer") or (move["region"], move["server"]) in in_doubt:
             admin.post(f"/v1/moves/{move['move_id']}/retry", {"reason": "the receiver is back"})
+
+
+def _approve_moves(admin: Client) -> None:
+    """Approve the moves below a promise that wait for it, because they would wait forever."""
+    for one in list(_items(admin, "/v1/approvals?status=pending&kind=below_hold", latest=False)):
+        path = f"/v1/approvals/{one['approval_id']}/approve"
+        admin.post(path, {"reason": "the soak ends"}, generation=one["generation"])
 
 
 def _unquiet(admin: Client, database: Database, asked: Mapping[str, int]) -> str:

@@ -15,6 +15,8 @@ class ApprovalKind(StrEnum):
     REGION_POLICY = "region_policy"
     MAINTENANCE_OVERRIDE = "maintenance_override"
     RRU_CLASS = "rru_class"
+    BELOW_HOLD = "below_hold"
+    """Moves of a plan that leave a reservation below its promise for a while."""
 
 
 class ApprovalStatus(StrEnum):
@@ -63,8 +65,8 @@ class Approval:
     reservation   name of the reservation that the request is about; None: the approval is about something else
     owner         owner of that reservation
     change        the requested change: the spec of a request, the changed fields of a policy, the event of a
-                  maintenance, or the new version of a class of the RRU catalogue
-    before        the present values of the same fields; None for a new reservation and for maintenance
+                  maintenance, the new version of a class of the RRU catalogue, or the moves of a plan below *hold*
+    before        the present values of the same fields; None for a new reservation, maintenance and moves
     asked_by      names of the tokens that asked for the change
     given_reason  the requesters' reason, in their words
     """

@@ -21,6 +21,8 @@ class WaitsFor(StrEnum):
     """Servers are on their way to the reservation."""
     TURN = "Turn"
     """Other servers leave the reservation first, because few leave at a time at the level *hold*."""
+    APPROVAL = "Approval"
+    """The plan needs an approval, because reservations fall below *hold*. It is pending, rejected or over."""
     CAPACITY = "Capacity"
     """Nothing is on its way. A free server of a type that the reservation may use would help."""
 
@@ -45,6 +47,7 @@ class DepartureWait:
     replacements   those of `moves` that come from a shared buffer
     loans          lent servers that are on their way to it
     queued         free servers with it as their target, whose moves the bounds of the mover hold back
+    approval_id, approval_state   the approval that it waits for, and pending, rejected or over; None: another cause
     """
 
     reservation_id: int
@@ -59,6 +62,8 @@ class DepartureWait:
     replacements: int = 0
     loans: int = 0
     queued: int = 0
+    approval_id: int | None = None
+    approval_state: str | None = None
 
     @property
     def message(self) -> str:
@@ -78,6 +83,13 @@ class DepartureWait:
             parts += [f"{self.loans} that are lent to it"] if self.loans else []
             parts += [f"{self.queued} that the bounds of the mover hold back"] if self.queued else []
             return f"servers: {', '.join(parts)}"
+        if self.waits_for is WaitsFor.APPROVAL:
+            then = {
+                "pending": f"is pending: `plimsoll approve {self.approval_id}` lets them go",
+                "rejected": "was rejected; capacity, or another plan, lets them go",
+                "over": "was given, and its time has passed; the next solve asks again",
+            }
+            return f"approval {self.approval_id}, which {then[self.approval_state or 'pending']}"
         if self.waits_for is WaitsFor.TURN:
             return "others that leave first, few at a time"
         return "a free server of a type that it may use; none is on its way"

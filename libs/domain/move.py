@@ -10,6 +10,7 @@ from enum import StrEnum
 import numpy as np
 
 from libs.domain.arrays import Bools, Floats, Ints
+from libs.domain.departure_exceptions import StoredExceptions
 from libs.domain.departure_wait import KnownWaits, ServerWait
 from libs.domain.holding import Holding
 from libs.domain.mover import Mover
@@ -260,6 +261,7 @@ class MovesSnapshot:
     spares         servers that are lent to reservations
     idle           servers that may be lent; None: not looked for, because no server waited on the last tick
     waits          the stored waits of servers that may not leave yet
+    exceptions     the departures below *hold* that the plan needs; None: it needs none
     """
 
     region: str
@@ -274,6 +276,7 @@ class MovesSnapshot:
     spares: tuple[Spare, ...] = ()
     idle: IdleServers | None = None
     waits: KnownWaits = field(default_factory=KnownWaits)
+    exceptions: StoredExceptions | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

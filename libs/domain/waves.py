@@ -69,14 +69,20 @@ class Promises:
 class WavePlan:
     """The waves of N moves.
 
-    wave      (N,) int     number of the wave in which the server leaves and joins, from 0; NEVER: it cannot go
-    at_hold   (N,) bool    the server leaves at the level *hold*
-    seconds   (W,) s       expected time of each wave
+    wave       (N,) int    number of the wave in which the server leaves and joins, from 0; NEVER: it cannot go
+    at_hold    (N,) bool   the server leaves at the level *hold*
+    seconds    (W,) s      expected time of each wave
+    below      (N,) bool   the server leaves although its reservation then falls below *hold*
+    approved   number of waves that need no approval; all later ones wait for it
+    below_rru  (R,) RRU    the most that each reservation holds below its promise through them; 0: none is its
     """
 
     wave: Ints
     at_hold: Bools
     seconds: Floats
+    below: Bools
+    approved: int
+    below_rru: Floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

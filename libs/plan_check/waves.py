@@ -19,18 +19,25 @@ def check_waves(moves: MovesToMake, promises: Promises, plan: WavePlan) -> list[
     - While a wave runs, a reservation keeps its promise, or what it held before the wave, at the level *hold*. It keeps
       it at the level *survive* too, unless its servers leave `at_hold`.
     - Servers leave a reservation `at_hold` only if no other leaves it or joins it in the wave. They are one server, or
-      at most FEW_SHARE of the promise.
-    - No move is left out that could go alone, at the level *hold*, after the last wave.
+      at most FEW_SHARE of the promise. The same holds for those that leave it `below`.
+    - A reservation falls below *hold* only in a wave that waits for an approval, through servers that leave it `below`,
+      and by no more than the plan names.
+    - No move waits for an approval that could go alone, at the level *hold*, after the waves that need none. No move is
+      left out that could go after the last wave.
     """
     W = len(plan.seconds)
     numbers = np.unique(plan.wave[plan.wave != NEVER])
     if not np.array_equal(numbers, np.arange(W)):
         return [Violation(reason="WrongWaves", message=f"{W} waves have the numbers {numbers.tolist()}")]
     held, found = promises.held_rru.copy(), list[Violation]()
+    if plan.below.any() and plan.wave[plan.below].min() < plan.approved:
+        found.append(Violation(reason="NotApproved", message="servers leave below hold without an approval"))
     guarded = (moves.source != NONE) & ~moves.gone & (moves.leaves_rru > 0)
     order = np.argsort(plan.wave, kind="stable")
     ends = np.searchsorted(plan.wave[order], np.arange(W + 1))
     for k in range(W):
+        if k == plan.approved:
+            found += _left_out(moves, promises, np.flatnonzero(plan.wave >= k), held, guarded)
         rows = order[ends[k] : ends[k + 1]]
         if plan.seconds[k] < moves.seconds[rows].max():
             found.append(Violation(reason="TooShort", message=f"wave {k} is shorter than its longest move"))
@@ -39,28 +46,34 @@ def check_waves(moves: MovesToMake, promises: Promises, plan: WavePlan) -> list[
         before = held[givers]
         np.subtract.at(held, (moves.source[leaving], moves.msb[leaving]), moves.leaves_rru[leaving])
         at_hold = np.isin(givers, moves.source[leaving[plan.at_hold[leaving]]])
-        found += _levels(promises, givers, before, held[givers], at_hold, k)
-        found += _few(moves, promises, plan, rows, leaving)
+        below = np.isin(givers, moves.source[leaving[plan.below[leaving]]])
+        found += _levels(
+            promises, givers, before, held[givers], at_hold | below, np.where(below, plan.below_rru[givers], 0), k
+        )
+        found += _few(moves, promises, plan.at_hold, rows, leaving)
+        found += _few(moves, promises, plan.below, rows, leaving)
         joins = rows[moves.to[rows] != NONE]
         np.add.at(held, (moves.to[joins], moves.msb[joins]), moves.brings_rru[joins])
-    return [*found, *_left_out(moves, promises, plan, held, guarded)]
+    return [*found, *_left_out(moves, promises, np.flatnonzero(plan.wave == NEVER), held, guarded)]
 
 
 def _levels(
-    promises: Promises, givers: Ints, before: Floats, after: Floats, at_hold: Bools, k: int
+    promises: Promises, givers: Ints, before: Floats, after: Floats, at_hold: Bools, below_rru: Floats, k: int
 ) -> Iterator[Violation]:
     promise, survives = promises.capacity_rru[givers], promises.survives_msb_loss[givers]
     for level, without_worst, asked in (("hold", False, np.ones(len(givers), bool)), ("survive", True, ~at_hold)):
         floor = np.minimum(promise, _level(before, survives & without_worst))
+        floor = np.where(below_rru > 0, promise - below_rru, floor)
         below = _level(after, survives & without_worst) < floor - ROUNDING * promise
         for r in givers[below & asked]:
             message = f"{promises.name[r]} falls below {level} in wave {k}"
             yield Violation(reason="FallsBelow", message=message, reservation=str(promises.name[r]))
 
 
-def _few(moves: MovesToMake, promises: Promises, plan: WavePlan, rows: Ints, leaving: Ints) -> Iterator[Violation]:
+def _few(moves: MovesToMake, promises: Promises, few: Bools, rows: Ints, leaving: Ints) -> Iterator[Violation]:
+    """Yield a violation for each reservation from which more than few of the `few` (N,) servers leave at a time."""
     R = len(promises)
-    at_hold, others = leaving[plan.at_hold[leaving]], leaving[~plan.at_hold[leaving]]
+    at_hold, others = leaving[few[leaving]], leaving[~few[leaving]]
     number = np.bincount(moves.source[at_hold], minlength=R)
     left_rru = np.bincount(moves.source[at_hold], weights=moves.leaves_rru[at_hold], minlength=R)
     # Servers that leave at *hold* do not count as arrivals of one another: they go at the same moment.
@@ -69,21 +82,19 @@ def _few(moves: MovesToMake, promises: Promises, plan: WavePlan, rows: Ints, lea
     busy |= np.bincount(moves.to[steady][moves.to[steady] != NONE], minlength=R) > 0
     too_many = (number > 1) & (left_rru > FEW_SHARE * promises.capacity_rru * (1.0 + ROUNDING))
     for r in np.flatnonzero((number > 0) & (busy | too_many)):
-        message = f"{number[r]} servers worth {left_rru[r]:.6g} RRU leave {promises.name[r]} at the level hold"
+        message = f"{number[r]} servers worth {left_rru[r]:.6g} RRU leave {promises.name[r]} at a time"
         yield Violation(reason="TooMany", message=message, reservation=str(promises.name[r]))
 
 
-def _left_out(
-    moves: MovesToMake, promises: Promises, plan: WavePlan, held: Floats, guarded: Bools
-) -> Iterator[Violation]:
-    rows = np.flatnonzero(plan.wave == NEVER)
+def _left_out(moves: MovesToMake, promises: Promises, rows: Ints, held: Floats, guarded: Bools) -> Iterator[Violation]:
+    """Yield a violation for each move of `rows` that could go now."""
     free = rows[~guarded[rows]]
     stuck = rows[guarded[rows]]
     total = held.sum(1)[moves.source[stuck]]
     promise = promises.capacity_rru[moves.source[stuck]]
     may = total - moves.leaves_rru[stuck] >= np.minimum(promise, total) - ROUNDING * promise
     for row in np.concatenate([free, stuck[may]]):
-        yield Violation(reason="LeftOut", message=f"the move {row} is in no wave, and it could go")
+        yield Violation(reason="LeftOut", message=f"the move {row} could go earlier, or at all")
 
 
 def _level(held: Floats, without_worst: Bools) -> Floats:

@@ -35,4 +35,6 @@ class DepartureWaitOut(ResponseModel):
     replacements: int = Field(description="Those of `moves` that come from a shared buffer")
     loans: int = Field(description="Servers on their way to it that are lent for the time of an exchange")
     queued: int = Field(description="Free servers for it whose moves the bounds of the mover hold back")
+    approval_id: int | None = Field(description="The approval that it waits for; null: another cause")
+    approval_state: str | None = Field(description="State of that approval: pending, rejected or over")
     message: str = Field(description="For people")

@@ -60,6 +60,8 @@ def _decide(identifier: int, verb: Literal["approve", "reject"], reason: str, ou
     what = f"the policy of {found['region']}"
     if found["kind"] == "maintenance_override":
         what = f"maintenance of {found['change']['scope']} {found['change']['scope_name']} in {found['region']}"
+    elif found["kind"] == "below_hold":
+        what = f"moves of plan {found['change']['plan_id']} below a promise in {found['region']}"
     if request is not None:
         what = f"capacity request {request} ({found['reservation']} of {found['owner']})"
     say(f"approval {identifier} of {what} is {found['status']}")

@@ -8,7 +8,6 @@ from urllib.parse import quote
 import typer
 
 from services.cli.client import Client, Json
-from services.cli.durations import DURATION, duration_s
 from services.cli.output import Output, OutputOption, print_document, print_json, say
 
 app = typer.Typer(
@@ -67,14 +66,6 @@ def mover(
         int | None,
         typer.Option("--msb-starts-per-minute", min=1, metavar="N", help="moves that start in one MSB in any minute"),
     ] = None,
-    wait_max: Annotated[
-        str | None,
-        typer.Option(
-            "--wait-max",
-            metavar=DURATION,
-            help="after such a wait one server at a time may leave a reservation that then falls below its promise",
-        ),
-    ] = None,
     defaults: Annotated[bool, typer.Option("--defaults", help="remove every bound that is not given here")] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
@@ -87,7 +78,6 @@ def mover(
         "msb_share_max": msb_share,
         "msb_moves_max": msb_moves,
         "msb_starts_per_minute": msb_starts,
-        "wait_s_max": None if wait_max is None else duration_s("--wait-max", wait_max),
     }
     change = {name: value for name, value in given.items() if defaults or value is not None}
     if change:

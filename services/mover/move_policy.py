@@ -21,7 +21,6 @@ class MovePolicy:
     call_backoff     pause before the next call about a step, after a call without an answer
     breaker          when to stop calling a silent actuator
     msb_moves_max, msb_starts_per_minute   per MSB; None: no bound
-    wait_s_max       seconds after which a server may leave a reservation that then falls below its promise; None: never
     """
 
     moves_max: int
@@ -33,7 +32,6 @@ class MovePolicy:
     breaker: Breaker = BREAKER
     msb_moves_max: int | None = None
     msb_starts_per_minute: int | None = None
-    wait_s_max: float | None = None
 
     def bounded_by(self, bounds: MoverBounds) -> MovePolicy:
         """Return the policy with the bounds that the region's operators have set."""

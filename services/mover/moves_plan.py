@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 import numpy as np
 
 from libs.actuators.actuator import ASK_AGAIN_S_MAX, StepOutcome, StepState
+from libs.domain.departure_exceptions import ExceptionState
 from libs.domain.departure_wait import WaitsPlan
 from libs.domain.move import (
     MoveChange,
@@ -46,6 +47,7 @@ class MovesPlan:
     waits     servers that may not leave yet, because their reservation would fall below its promise; None: the mover is
               paused, so nothing is known of them
     loans     servers to lend to reservations, and to take back
+    below_hold   those of `ask`, by id, that rest on an approval to go below *hold*
     """
 
     start: tuple[MoveStart, ...]
@@ -54,6 +56,7 @@ class MovesPlan:
     waits: WaitsPlan | None = None
     rebind: tuple[Rebinding, ...] = ()
     loans: tuple[Loan, ...] = ()
+    below_hold: frozenset[int] = frozenset()
 
 
 def plan_moves(snapshot: MovesSnapshot, policy: MovePolicy, now: datetime) -> MovesPlan:
@@ -74,10 +77,10 @@ def plan_moves(snapshot: MovesSnapshot, policy: MovePolicy, now: datetime) -> Mo
     starts: tuple[MoveStart, ...] = ()
     rebind: list[Rebinding] = []
     waits = None
-    since, longest_s = snapshot.waiting_since, policy.wait_s_max
-    is_overdue = since is not None and longest_s is not None and now - since > timedelta(seconds=longest_s)
+    stored = snapshot.exceptions
+    approved = stored if stored is not None and stored.state(now) is ExceptionState.APPROVED else None
     guard = Guard(snapshot.holdings)
-    departures = Departures(guard, going, overdue=is_overdue)
+    departures = Departures(guard, going)
     departures.arrive(spare.reservation_id for spare in snapshot.spares if spare.usable and not spare.has_joined)
     sees_all = len(snapshot.running) < policy.moves_max
     loans = take_back(snapshot, sees_all=sees_all)
@@ -89,11 +92,12 @@ def plan_moves(snapshot: MovesSnapshot, policy: MovePolicy, now: datetime) -> Mo
             Rebinding(server_id=int(waiting.id[row]), server_generation=int(waiting.generation[row]))
             for row in np.flatnonzero(~waiting.need_steps).tolist()
         ]
-        chosen = choose_starts(snapshot, policy, departures, guard)
+        chosen = choose_starts(snapshot, policy, departures, guard, approved)
         starts = tuple(_start(waiting, row) for row in chosen.rows)
         loans += chosen.loans
-        due += departures.relieved_running
-        held_back = [move for move in departures.held_back if move not in departures.relieved_running]
+        let_go = departures.relieved_running + departures.exceeding_running
+        due += let_go
+        held_back = [move for move in departures.held_back if move not in let_go]
         waits = plan_waits(snapshot, guard, chosen, held_back, going, sees_all=sees_all, now=now)
     due.sort(key=lambda move: (not move.from_buffer, move.due_at, move.move_id))
     if mover.probe_at is not None:
@@ -106,6 +110,7 @@ def plan_moves(snapshot: MovesSnapshot, policy: MovePolicy, now: datetime) -> Mo
         waits=waits,
         rebind=tuple(rebind),
         loans=tuple(loans),
+        below_hold=frozenset(move.move_id for move in departures.exceeding_running),
     )
 
 

@@ -32,7 +32,6 @@ class MoverSettings(Settings):
     moves_msb_share_max: float = Field(
         default=MSB_SHARE_MAX, gt=0, le=1, validation_alias="PLIMSOLL_MOVES_MSB_SHARE_MAX"
     )
-    moves_wait_s_max: float | None = Field(default=None, ge=0, validation_alias="PLIMSOLL_MOVES_WAIT_S_MAX")
     history_kept_days: int = Field(default=90, ge=1, le=3650, validation_alias="PLIMSOLL_HISTORY_KEPT_DAYS")
 
     def policy(self, calls: CallSettings) -> MovePolicy:
@@ -43,7 +42,6 @@ class MoverSettings(Settings):
             attempts_max=calls.move_attempts_max,
             backoff=calls.steps(),
             step_s_max=calls.move_step_s_max,
-            wait_s_max=self.moves_wait_s_max,
             call_backoff=calls.calls(),
             breaker=calls.breaker(),
         )

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from libs.domain.arrays import Floats, Indices, Ints
+from libs.domain.departure_exceptions import StoredExceptions
 from libs.domain.move import MovesSnapshot, RunningMove, WaitingServers
 from libs.domain.spare import Loan
 from libs.ras.waves.departures import Departures
@@ -33,12 +34,20 @@ class Starts:
     loans: tuple[Loan, ...]
 
 
-def choose_starts(snapshot: MovesSnapshot, policy: MovePolicy, departures: Departures, guard: Guard) -> Starts:
+def choose_starts(
+    snapshot: MovesSnapshot,
+    policy: MovePolicy,
+    departures: Departures,
+    guard: Guard,
+    approved: StoredExceptions | None,
+) -> Starts:
     """Return the moves to start, and the servers to lend to reservations that wait. Replacements come first, then
     unused servers, then used servers.
 
     The bounds per region and per MSB do not apply to replacements, because the size of the shared buffers bounds them.
     A server waits if its reservation cannot spare it.
+
+    approved   departures below *hold* that an operator has approved
     """
     waiting, room = snapshot.waiting, _Room(snapshot, policy)
     order = preferred_order(
@@ -82,8 +91,12 @@ def choose_starts(snapshot: MovesSnapshot, policy: MovePolicy, departures: Depar
     if snapshot.idle is not None:  # spares come first, and they were looked for
         departures.relieve_running()
         relieved = _relieve(waiting, rows, departures, guard, room)
-        chosen += relieved
         rows = rows[~np.isin(rows, relieved)]
+        if approved is not None:
+            excepted = _exceed(waiting, rows, departures, room, approved)
+            rows = rows[~np.isin(rows, excepted)]
+            relieved += excepted
+        chosen += relieved
     return Starts(rows=tuple(chosen), refused=rows, loans=tuple(lent))
 
 
@@ -127,8 +140,7 @@ def _relieve(waiting: WaitingServers, refused: Indices, departures: Departures, 
     """Return the refused servers that leave at the level *hold*, because nothing arrives at their reservation."""
     idle = [r for r in np.unique(waiting.current_id[refused]).tolist() if departures.is_idle(r)]
     rows = refused[np.isin(waiting.current_id[refused], idle)]
-    if not departures.overdue:
-        rows = rows[_lacks(guard, waiting, rows, hold=True) <= 0]
+    rows = rows[_lacks(guard, waiting, rows, hold=True) <= 0]
     relieved: list[int] = []
     for row in rows.tolist():
         msb_id = int(waiting.msb_id[row])
@@ -138,6 +150,28 @@ def _relieve(waiting: WaitingServers, refused: Indices, departures: Departures, 
             room.take(msb_id, takes=True)
             relieved.append(row)
     return relieved
+
+
+def _exceed(
+    waiting: WaitingServers, refused: Indices, departures: Departures, room: _Room, approved: StoredExceptions
+) -> list[int]:
+    """Return the refused servers that leave below *hold*, and let the running moves do so that were held back. These
+    are the named ones alone, within the named amounts.
+    """
+    held_back = [move for move in departures.held_back if move not in departures.relieved_running]
+    ways = [(move.server_id, move.from_reservation_id or 0, move.to_reservation_id or 0) for move in held_back]
+    named = approved.lists(*np.array(ways, np.int64).reshape(-1, 3).T)
+    moves = [move for move, is_named in zip(held_back, named, strict=True) if is_named]
+    departures.exceed_running(moves, approved.below_rru)
+    rows = refused[approved.lists(waiting.id[refused], waiting.current_id[refused], waiting.target_id[refused])]
+    excepted: list[int] = []
+    for row in rows.tolist():
+        r, msb_id, rru = int(waiting.current_id[row]), int(waiting.msb_id[row]), float(waiting.leaves_rru[row])
+        if room.fits(msb_id, takes=True) and departures.exceed(r, msb_id, rru, below_rru=approved.below_rru(r)):
+            departures.arrive([int(waiting.target_id[row])])
+            room.take(msb_id, takes=True)
+            excepted.append(row)
+    return excepted
 
 
 def _coming(waiting: WaitingServers, held_back: Sequence[RunningMove]) -> set[int]:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 
 from libs.domain.arrays import Bools, Indices, Ints
+from libs.domain.departure_exceptions import ExceptionState
 from libs.domain.departure_wait import DepartureWait, KnownWaits, Level, WaitsFor, WaitsPlan
 from libs.domain.move import MovesSnapshot, MoveStep, RunningMove
 from libs.ras.waves.guard import Guard
@@ -49,6 +50,8 @@ def plan_waits(
     lacks = guard.lacks(reservation_id, msb_id, rru)
     lacks_at_hold = guard.lacks(reservation_id, msb_id, rru, hold=True)
     coming = _Coming(snapshot, chosen, going, held_back)
+    stored = snapshot.exceptions
+    not_approved = None if stored is None or stored.state(now) is ExceptionState.APPROVED else stored
     found: dict[int, DepartureWait] = {}
     order = np.argsort(reservation_id, kind="stable")
     ids, starts = np.unique(reservation_id[order], return_index=True)
@@ -57,6 +60,9 @@ def plan_waits(
         level = Level.HOLD if at_hold.min() > 0 else Level.SURVIVE
         also = stays & (known.reservation_id == r) if stays.any() else stays
         first_us = min([int(since_us[own].min()), *known.since_us[also].tolist()])
+        waits_for, asked = coming.waits_for(r, level), None
+        if waits_for is WaitsFor.CAPACITY and not_approved is not None and not_approved.names(r):
+            waits_for, asked = WaitsFor.APPROVAL, not_approved
         found[r] = DepartureWait(
             reservation_id=r,
             reservation=guard.name(r),
@@ -65,11 +71,13 @@ def plan_waits(
             level=level,
             keeps_rru=guard.keeps_rru(r, hold=level is Level.HOLD),
             lacks_rru=float((at_hold if level is Level.HOLD else lacks[own]).min()),
-            waits_for=coming.waits_for(r, level),
+            waits_for=waits_for,
             moves=coming.moves(r),
             replacements=coming.replacements(r),
             loans=coming.loans(r),
             queued=coming.queued(r),
+            approval_id=None if asked is None else asked.approval_id,
+            approval_state=None if asked is None else asked.state(now).value,
         )
     kept = set(np.unique(known.reservation_id[stays]).tolist()) - found.keys()
     found |= {r: known.by_reservation[r] for r in kept if r in known.by_reservation}

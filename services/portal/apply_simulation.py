@@ -14,6 +14,7 @@ from libs.domain.fleet import FleetSnapshot, TargetPlan
 from libs.domain.plan import PlanKind
 from libs.domain.reservation import Reservation
 from libs.domain.simulation import SimulatedChange, Simulation, rests_on
+from libs.domain.waves import MovingState
 from libs.domain.what_if import ImpossibleWhatIf, UnknownName, imagine
 from libs.plan_check.check import require_clean
 from libs.plan_check.churn import counted_servers
@@ -22,6 +23,7 @@ from libs.plan_check.regression import planned_shortfall_rru
 from libs.ras.findings import findings_of
 from libs.ras.quota_bounds import settle_within
 from libs.ras.simulation_report import SimulationReport, report_of_json
+from libs.ras.waves.report import foretell
 from libs.store.capacity.approval_limits import load_approval_limits
 from libs.store.capacity.capacity_requests import change_phase, create_capacity_request
 from libs.store.capacity.cost_units import load_cost_table
@@ -35,6 +37,8 @@ from libs.store.fleet.regions import load_region
 from libs.store.fleet.servers import count_free_servers
 from libs.store.fleet.snapshot import load_fleet_snapshot
 from libs.store.moves.churn import load_churn_until, with_churn
+from libs.store.moves.exceptions import settle_exceptions
+from libs.store.moves.moving_state import load_moving_state
 from libs.store.plans.plans import commit_plan, lock_lineage, lock_plan
 from libs.store.plans.simulations import load_owners, load_simulated_changes, load_simulation, mark_applied
 from libs.store.platform import audit
@@ -67,6 +71,7 @@ class Ground:
 
     owners       reservation -> owner
     churn_until  when the oldest preemption that the churn budget counts stops counting; None: no such time is known
+    moving       the state that the waves of the plan rest on
     """
 
     region_id: int
@@ -74,6 +79,7 @@ class Ground:
     fleet: FleetSnapshot
     owners: Mapping[str, str]
     churn_until: datetime | None
+    moving: MovingState
 
 
 def load_ground(tx: Transaction, simulation_id: int, *, now: datetime) -> Ground:
@@ -85,6 +91,7 @@ def load_ground(tx: Transaction, simulation_id: int, *, now: datetime) -> Ground
         fleet=with_churn(tx, load_fleet_snapshot(tx, region.name), now=now),
         owners=load_owners(tx, region.name),
         churn_until=load_churn_until(tx, region.region_id, now=now),
+        moving=load_moving_state(tx, region.name),
     )
 
 
@@ -199,6 +206,15 @@ def _commit(tx: Transaction, ground: Ground, application: Application, judged: A
         now=now,
         parent=parent,
         churns=counted_servers(snapshot, application.plan.target),
+    )
+    settle_exceptions(
+        tx,
+        ground.region_id,
+        foretell(snapshot, application.plan.target, ground.moving).exceptions,
+        plan_id=parent if committed is None else committed.plan_id,
+        actor=actor,
+        reason=reason,
+        now=now,
     )
     coverage = load_coverage(tx, snapshot.reservations.id.tolist(), "target")
     findings = findings_of(snapshot, count_free_servers(tx, ground.region_id), coverage)

@@ -8,7 +8,7 @@ from datetime import datetime
 from libs.domain.approval import Approval, ApprovalKind, ApprovalStatus
 from libs.domain.capacity_request import CapacityRequest, CapacityRequestPhase
 from libs.domain.unavailability import EventState
-from libs.reconcile.jobs import ASSESS
+from libs.reconcile.jobs import ASSESS, MOVE
 from libs.store.capacity.approval_limits import load_approval_limits
 from libs.store.capacity.approvals import decide_approval, load_approval
 from libs.store.capacity.capacity_requests import change_phase, load_capacity_request
@@ -29,7 +29,7 @@ _OF_REGION = (ApprovalKind.REGION_POLICY, ApprovalKind.RRU_CLASS)
 
 def approve(tx: Transaction, approval_id: int, *, generation: int, actor: str, reason: str, now: datetime) -> Approval:
     """Approve a change. Assess an approved capacity request again, set an approved policy, append an approved version
-    of a class, or let approved maintenance begin.
+    of a class, or let approved maintenance or moves begin.
 
     Raises NotFound, StaleGeneration, and Problem: 409 if the approval no longer waits, 403 if `actor` requested the
     change and the region demands a second person.
@@ -50,6 +50,8 @@ def approve(tx: Transaction, approval_id: int, *, generation: int, actor: str, r
         append_approved(tx, region, approval, actor=actor, now=now)
     elif approval.kind is ApprovalKind.MAINTENANCE_OVERRIDE:
         _settle_maintenance(tx, approval, region.region_id, EventState.ALLOWED, actor=actor, now=now)
+    elif approval.kind is ApprovalKind.BELOW_HOLD:
+        enqueue(tx, MOVE, region.name)
     else:
         request = _request(tx, approval)
         change_phase(

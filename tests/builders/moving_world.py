@@ -9,6 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from libs.domain.arrays import Ints
+from libs.domain.departure_exceptions import StoredExceptions
 from libs.domain.holding import Holding
 from libs.domain.move import (
     MoveChange,
@@ -93,6 +94,7 @@ class World:
     survives: bool = False
     buffers: frozenset[int] = frozenset()
     spare_for: dict[int, int] = field(default_factory=dict)
+    exceptions: StoredExceptions | None = None
 
     def __post_init__(self) -> None:
         self.fleet = Fleet({s: {r} - {0} - self.buffers for s, r in self.current.items()}, profile=dict(self.profile))
@@ -142,7 +144,12 @@ class World:
                 for s, r in self.spare_for.items()
             ),
             idle=self.idle(),
+            exceptions=self.exceptions,
         )
+
+    def holds(self, r: int) -> float:
+        """Return the RRU of the real servers that are in the reservation."""
+        return float(sum(r in owners for owners in self.fleet.owners.values()))
 
     def idle(self) -> IdleServers:
         """The free servers. Each is worth one RRU to every reservation."""

@@ -6,9 +6,11 @@ its capacity while all MSBs are up.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 
 from libs.domain.move import MoveStep, RunningMove
+from libs.domain.reservation import ROUNDING
 from libs.domain.waves import FEW_SHARE
 from libs.ras.waves.guard import Guard
 
@@ -17,13 +19,13 @@ class Departures:
     """The departures of servers in one tick of the mover, or in one wave of a plan. A server may leave if its
     reservation stays at the level *survive*. Otherwise few servers leave at a time, at the level *hold*.
 
-    overdue            True: operators allow departures below *hold* after a wait, and the wait is over
     held_back          running moves whose preempt is not allowed at the level *survive*
     relieved_running   running moves whose preempt is allowed at the level *hold*
+    exceeding_running  running moves whose preempt is allowed below *hold*
     """
 
-    def __init__(self, guard: Guard, running: Sequence[RunningMove] = (), *, overdue: bool = False) -> None:
-        self._guard, self.overdue = guard, overdue
+    def __init__(self, guard: Guard, running: Sequence[RunningMove] = ()) -> None:
+        self._guard = guard
         self._refused: set[tuple[int, int, float]] = set()
         self._relieved_rru: dict[int, float] = {}
         self.held_back: list[RunningMove] = []
@@ -32,6 +34,7 @@ class Departures:
         self._arriving = {move.to_reservation_id for move in gone if move.to_reservation_id is not None}
         self._leaving = {move.from_reservation_id for move in gone if move.from_reservation_id is not None}
         self.relieved_running: list[RunningMove] = []
+        self.exceeding_running: list[RunningMove] = []
 
     def allow(self, reservation_id: int, msb_id: int, rru: float) -> bool:
         """Return whether a server may leave now. If it may, count it as gone."""
@@ -70,19 +73,27 @@ class Departures:
     def relieve(self, reservation_id: int, msb_id: int, rru: float) -> bool:
         """Let a waiting server leave at the level *hold*, if nothing else leaves its reservation and nothing arrives.
 
-        At most FEW_SHARE of the promise leaves so at a time, and at least one server. Let a server leave below the
-        level *hold* only if the wait is overdue.
+        At most FEW_SHARE of the promise leaves so at a time, and at least one server.
         """
-        before_rru = self._relieved_rru.get(reservation_id)
-        if not self.is_idle(reservation_id):
+        may_leave = self._is_few(reservation_id, rru) and self._guard.may_leave(reservation_id, msb_id, rru, hold=True)
+        if may_leave:
+            self._count_few(reservation_id, msb_id, rru)
+        return may_leave
+
+    def exceed(self, reservation_id: int, msb_id: int, rru: float, *, below_rru: float = math.inf) -> bool:
+        """Let a waiting server leave below the level *hold*, by the other rules of `relieve`. An operator must have
+        approved that.
+
+        below_rru   the most RRU that the reservation may then hold below its promise
+        """
+        if not self._is_few(reservation_id, rru):
             return False
-        if before_rru is not None and before_rru + rru > FEW_SHARE * self._guard.capacity_rru(reservation_id):
-            return False
-        is_allowed = self._guard.may_leave(reservation_id, msb_id, rru, hold=True)
-        if not is_allowed and (before_rru is not None or not self.overdue):
-            return False
-        self._relieved_rru[reservation_id] = (before_rru or 0.0) + rru
-        self._let_go(reservation_id, msb_id, rru)
+        if not self._guard.may_leave(reservation_id, msb_id, rru, hold=True):
+            held_rru = self._guard.level(reservation_id, survive=False) - rru
+            promise_rru = self._guard.capacity_rru(reservation_id)
+            if held_rru < promise_rru - below_rru - ROUNDING * promise_rru:
+                return False
+        self._count_few(reservation_id, msb_id, rru)
         return True
 
     def relieve_running(self) -> None:
@@ -91,6 +102,27 @@ class Departures:
             assert move.from_reservation_id is not None
             if self.relieve(move.from_reservation_id, move.msb_id, move.leaves_rru):
                 self.relieved_running.append(move)
+
+    def exceed_running(self, moves: Iterable[RunningMove], below_rru: Callable[[int], float]) -> None:
+        """Let servers of running moves that are held back leave below *hold*, by the rules of `exceed`.
+
+        below_rru   the most RRU that a reservation may hold below its promise, by its id
+        """
+        for move in moves:
+            r = move.from_reservation_id
+            assert r is not None
+            if self.exceed(r, move.msb_id, move.leaves_rru, below_rru=below_rru(r)):
+                self.arrive([move.to_reservation_id or 0])
+                self.exceeding_running.append(move)
+
+    def _is_few(self, reservation_id: int, rru: float) -> bool:
+        before_rru = self._relieved_rru.get(reservation_id)
+        most_rru = FEW_SHARE * self._guard.capacity_rru(reservation_id)
+        return self.is_idle(reservation_id) and (before_rru is None or before_rru + rru <= most_rru)
+
+    def _count_few(self, reservation_id: int, msb_id: int, rru: float) -> None:
+        self._relieved_rru[reservation_id] = self._relieved_rru.get(reservation_id, 0.0) + rru
+        self._let_go(reservation_id, msb_id, rru)
 
     def _let_go(self, reservation_id: int, msb_id: int, rru: float) -> None:
         self._guard.let_go(reservation_id, msb_id, rru)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import heapq
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain
 
 import numpy as np
 
 from libs.domain.holding import Holding
 from libs.domain.mover import MoverBounds
+from libs.domain.reservation import ROUNDING
 from libs.domain.waves import NEVER, NONE, MovesToMake, Promises, WavePlan
 from libs.ras.waves.departures import Departures
 from libs.ras.waves.guard import Guard
@@ -43,13 +45,17 @@ class _Queue:
                 del self._like[like]
             yield row
 
+    def least_rru(self) -> float:
+        """Return the least RRU of a server that waits."""
+        return min(rru for _, rru in self._like)
+
     def __len__(self) -> int:
         return len(self._like)
 
 
 def plan_waves(moves: MovesToMake, promises: Promises, bounds: MoverBounds) -> WavePlan:
     """Return the waves of `moves`. A wave is all that the guard lets go at its beginning; the next one begins when all
-    servers of the wave have joined.
+    servers of the wave have joined. When nothing can go at *hold*, few servers go below it, and that needs an approval.
     """
     guard = Guard(holdings_of(promises, np.unique(moves.source[moves.source != NONE]).tolist()))
     wave, at_hold = np.full(len(moves), NEVER, np.int64), np.zeros(len(moves), bool)
@@ -57,7 +63,9 @@ def plan_waves(moves: MovesToMake, promises: Promises, bounds: MoverBounds) -> W
     queues = _queues(moves, np.flatnonzero(waits).tolist())
     chosen = np.flatnonzero(~waits).tolist()
     changed, blocked = set(queues), set[int]()  # blocked: refused at *hold*, and nothing has changed since
+    below, below_rru = np.zeros(len(moves), bool), np.zeros(len(promises))
     seconds: list[float] = []
+    approved: int | None = None
     while True:
         departures = Departures(guard)
         for r in sorted(changed & queues.keys()):
@@ -71,13 +79,40 @@ def plan_waves(moves: MovesToMake, promises: Promises, bounds: MoverBounds) -> W
                 blocked |= set() if found else {r}
         chosen += relieved
         if not chosen:
-            return WavePlan(wave=wave, at_hold=at_hold, seconds=np.array(seconds))
+            approved = len(seconds) if approved is None else approved
+            exceeding = _exceed(moves, departures, guard, queues)
+            if not exceeding:
+                break
+            chosen = list(chain(*exceeding.values()))
+            below[chosen] = True
+            for r in exceeding:
+                lack_rru = float(promises.capacity_rru[r]) - guard.level(r + 1, survive=False)
+                below_rru[r] = max(below_rru[r], lack_rru)
         wave[chosen], at_hold[relieved] = len(seconds), True
         seconds.append(wave_s(moves, np.array(chosen), promises.msb_servers, bounds))
         changed = _land(moves, guard, chosen)
         blocked -= changed
         queues = {r: queue for r, queue in queues.items() if len(queue)} if changed else queues
         chosen = []
+    return WavePlan(
+        wave=wave, at_hold=at_hold, seconds=np.array(seconds), below=below, approved=approved, below_rru=below_rru
+    )
+
+
+def _exceed(
+    moves: MovesToMake, departures: Departures, guard: Guard, queues: Mapping[int, _Queue]
+) -> dict[int, list[int]]:
+    """Return reservation -> the rows that leave it below *hold*. The reservations that would lack least come first: a
+    server that leaves one of them is on its way to another, which then need not fall below its promise.
+    """
+    lack_rru = {r: queue.least_rru() / max(guard.capacity_rru(r + 1), ROUNDING) for r, queue in queues.items()}
+    found: dict[int, list[int]] = {}
+    for r in sorted(queues, key=lambda r: (lack_rru[r], r)):
+        rows = list(queues[r].take(_ask(departures.exceed, r)))
+        if rows:
+            departures.arrive((moves.to[rows] + 1).tolist())
+            found[r] = rows
+    return found
 
 
 def holdings_of(promises: Promises, rows: Iterable[int]) -> list[Holding]:

@@ -6,10 +6,11 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from libs.domain.arrays import Floats, Indices, Ints
+from libs.domain.arrays import Bools, Floats, Indices
+from libs.domain.departure_exceptions import ExceptedReservation, Exceptions
 from libs.domain.fleet import FleetSnapshot
 from libs.domain.reservation import ROUNDING
-from libs.domain.waves import NEVER, NONE, MovesToMake, MovingState, Promises, WavePlan
+from libs.domain.waves import NONE, MovesToMake, MovingState, Promises, WavePlan
 from libs.plan_check.waves import check_waves
 from libs.ras.waves.moves_of_plan import moves_of_plan
 from libs.ras.waves.plan_waves import plan_waves
@@ -27,8 +28,9 @@ class ReservationWaves:
     below_survive_s       expected time during which it could not survive the loss of an MSB, but could before or will
                           have to; 0 for one that need not survive it
     lacks_rru             the most that it lacks then, after the loss of its worst MSB
-    cannot_leave          servers that it would have to give, and cannot
-    would_lack_rru        what it would lack of its promise, or of what it has if that is less, without the next of them
+    needs_approval        servers that it gives only after an approval, because reservations would fall below *hold*
+    below_promise_rru     the most RRU that it then holds below its promise; 0: it does not fall below *hold*
+    below_promise_s       expected time for which it does
     """
 
     reservation: str
@@ -37,12 +39,30 @@ class ReservationWaves:
     first_wave: int | None
     below_survive_s: float
     lacks_rru: float
-    cannot_leave: int
-    would_lack_rru: float
+    needs_approval: int
+    below_promise_rru: float
+    below_promise_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Foretold:
+    """The waves of a plan.
+
+    report       for JSON
+    exceptions   the moves that need an approval; None: there are none, or the waves are not known
+    """
+
+    report: dict[str, object]
+    exceptions: Exceptions | None
 
 
 def report_waves(snapshot: FleetSnapshot, target: Indices, state: MovingState) -> dict[str, object]:
-    """Return the waves in which the servers get to `target` (S,), for JSON.
+    """Return the report of `foretell`."""
+    return foretell(snapshot, target, state).report
+
+
+def foretell(snapshot: FleetSnapshot, target: Indices, state: MovingState) -> Foretold:
+    """Return the waves in which the servers get to `target` (S,).
 
     The independent check looks at them too. If it finds a fault, which is a defect of the planner, the report says so:
     the waves foretell what the mover does and do not direct it, so they stop no commit.
@@ -55,37 +75,68 @@ def report_waves(snapshot: FleetSnapshot, target: Indices, state: MovingState) -
         {
             "moves": int((plan.wave == k).sum()),
             "at_hold": int(((plan.wave == k) & plan.at_hold).sum()),
+            "below_hold": int(((plan.wave == k) & plan.below).sum()),
             "seconds": round(float(seconds), 1),
         }
         for k, seconds in enumerate(plan.seconds[:_WAVES_SHOWN_MAX])
     ]
-    cannot_go = int((plan.wave == NEVER).sum())
-    return {
-        "message": f"the waves are not known: {faults[0]}" if faults else _message(plan, rows, cannot_go),
+    waiting = int((plan.wave >= plan.approved).sum())
+    report = {
+        "message": f"the waves are not known: {faults[0]}" if faults else _message(plan, rows, waiting),
         "faults": faults,
         "waves": len(plan.seconds),
         "seconds": round(float(plan.seconds.sum()), 1),
-        "moves": len(moves) - cannot_go,
-        "cannot_go": cannot_go,
+        "moves": len(moves),
+        "waves_before_approval": plan.approved,
+        "needs_approval": waiting,
         "each": each,
         "reservations": [asdict(row) for row in rows[:_RESERVATIONS_SHOWN_MAX]],
     }
+    return Foretold(
+        report=report, exceptions=_exceptions(snapshot, moves, plan, rows) if waiting and not faults else None
+    )
+
+
+def _exceptions(
+    snapshot: FleetSnapshot, moves: MovesToMake, plan: WavePlan, rows: list[ReservationWaves]
+) -> Exceptions:
+    ids = np.append(snapshot.reservations.id, 0)
+    row_of = {str(name): r for r, name in enumerate(snapshot.reservations.name)}
+    below = np.flatnonzero(plan.below)
+    below = below[np.argsort(snapshot.servers.id[moves.server[below]])]
+    return Exceptions(
+        reservations=tuple(
+            ExceptedReservation(
+                reservation_id=int(ids[row_of[row.reservation]]),
+                reservation=row.reservation,
+                below_rru=float(plan.below_rru[row_of[row.reservation]]),
+                seconds=row.below_promise_s,
+                servers=row.needs_approval,
+            )
+            for row in rows
+            if row.needs_approval
+        ),
+        seconds=float(plan.seconds[plan.approved :].sum()),
+        server_id=snapshot.servers.id[moves.server[below]].astype(np.int64),
+        from_id=ids[moves.source[below]].astype(np.int64),
+        to_id=ids[moves.to[below]].astype(np.int64),
+    )
 
 
 def _reservations(moves: MovesToMake, promises: Promises, plan: WavePlan) -> list[ReservationWaves]:
-    """Return the reservations that gain or lose servers: first those that cannot, then those longest below *survive*,
-    then those that lose most.
+    """Return the reservations that gain or lose servers: first those that need an approval, by how much they fall below
+    their promise, then those longest below *survive*, then those that lose most.
     """
     R = len(promises)
-    goes, loses, gains = plan.wave != NEVER, moves.source != NONE, moves.to != NONE
-    lost, gained, kept = (
+    late, loses, gains = plan.wave >= plan.approved, moves.source != NONE, moves.to != NONE
+    lost, gained, waiting = (
         np.bincount(column[mask], minlength=R)
-        for column, mask in ((moves.source, loses & goes), (moves.to, gains & goes), (moves.source, loses & ~goes))
+        for column, mask in ((moves.source, loses), (moves.to, gains), (moves.source, loses & late))
     )
     first = np.full(R, len(plan.seconds))
-    np.minimum.at(first, moves.source[loses & goes], plan.wave[loses & goes])
-    below_s, lacks = _below_survive(moves, promises, plan)
-    would_lack = _would_lack(moves, promises, plan)
+    np.minimum.at(first, moves.source[loses], plan.wave[loses])
+    below_s, lacks = _below_level(moves, promises, plan, plan.at_hold | plan.below, survive=True)
+    promise_s, _ = _below_level(moves, promises, plan, plan.below, survive=False)
     found = [
         ReservationWaves(
             reservation=str(promises.name[r]),
@@ -94,33 +145,46 @@ def _reservations(moves: MovesToMake, promises: Promises, plan: WavePlan) -> lis
             first_wave=int(first[r]) + 1 if lost[r] else None,
             below_survive_s=round(float(below_s[r]), 1),
             lacks_rru=float(lacks[r]),
-            cannot_leave=int(kept[r]),
-            would_lack_rru=float(would_lack[r]),
+            needs_approval=int(waiting[r]),
+            below_promise_rru=float(plan.below_rru[r]),
+            below_promise_s=round(float(promise_s[r]), 1),
         )
-        for r in np.flatnonzero(lost + gained + kept)
+        for r in np.flatnonzero(lost + gained)
     ]
-    return sorted(found, key=lambda row: (-row.cannot_leave, -row.below_survive_s, -row.loses, row.reservation))
+    return sorted(
+        found,
+        key=lambda row: (
+            not row.needs_approval,
+            *(-row.below_promise_rru, -row.below_survive_s, -row.loses),
+            row.reservation,
+        ),
+    )
 
 
-def _below_survive(moves: MovesToMake, promises: Promises, plan: WavePlan) -> tuple[Floats, Floats]:
-    """Return for how long (R,) each reservation is below *survive* because servers left at *hold*, and the most RRU
-    that it lacks then.
+def _below_level(
+    moves: MovesToMake, promises: Promises, plan: WavePlan, because: Bools, *, survive: bool
+) -> tuple[Floats, Floats]:
+    """Return for how long (R,) each reservation is below a level, and the most RRU that it lacks then. Only those are
+    below it that the servers `because` (N,) left.
+
+    survive   True: below *survive*; False: below *hold*
     """
     R = len(promises)
     below_s, lacks = np.zeros(R), np.zeros(R)
-    q = np.unique(moves.source[plan.at_hold])  # no other reservation falls below
+    q = np.unique(moves.source[because])  # no other reservation falls below
+    loses_msb = promises.survives_msb_loss[q] & survive
     local = np.full(R + 1, NONE)
     local[q] = np.arange(len(q))
     source, to = local[np.where(moves.gone, NONE, moves.source)], local[moves.to]
     held, promise = promises.held_rru[q], promises.capacity_rru[q]
-    floor = np.minimum(promise, _survives(promises, q, held))
+    floor = np.minimum(promise, _level(held, loses_msb))
     order = np.argsort(plan.wave, kind="stable")
     ends = np.searchsorted(plan.wave[order], np.arange(len(plan.seconds) + 1))
     for k, seconds in enumerate(plan.seconds):
         rows = order[ends[k] : ends[k + 1]]
         out, into = rows[source[rows] != NONE], rows[to[rows] != NONE]
         np.subtract.at(held, (source[out], moves.msb[out]), moves.leaves_rru[out])
-        missing = floor - _survives(promises, q, held)
+        missing = floor - _level(held, loses_msb)
         below = missing > ROUNDING * promise
         below_s[q[below]] += seconds
         lacks[q] = np.maximum(lacks[q], np.where(below, promise - floor + missing, 0.0))
@@ -128,39 +192,34 @@ def _below_survive(moves: MovesToMake, promises: Promises, plan: WavePlan) -> tu
     return below_s, lacks
 
 
-def _survives(promises: Promises, q: Ints, held: Floats) -> Floats:
-    """Return the (Q,) RRU that the reservations `q` hold without their worst MSB, if they are to survive its loss."""
-    return np.asarray(held.sum(1) - np.where(promises.survives_msb_loss[q], held.max(1, initial=0.0), 0.0))
+def _level(held: Floats, without_worst: Bools) -> Floats:
+    """Return the RRU that is held by each row, without its worst MSB where `without_worst`."""
+    return np.asarray(held.sum(1) - np.where(without_worst, held.max(1, initial=0.0), 0.0))
 
 
-def _would_lack(moves: MovesToMake, promises: Promises, plan: WavePlan) -> Floats:
-    """Return the (R,) RRU below the promise, or below what is held, if one more server left: the least of all."""
-    R = len(promises)
-    least = np.full(R, np.inf)
-    stuck = plan.wave == NEVER
-    np.minimum.at(least, moves.source[stuck], moves.leaves_rru[stuck])
-    out, into = ~stuck & (moves.source != NONE) & ~moves.gone, ~stuck & (moves.to != NONE)
-    total = promises.held_rru.sum(1) - np.bincount(moves.source[out], moves.leaves_rru[out], minlength=R)
-    total += np.bincount(moves.to[into], moves.brings_rru[into], minlength=R)
-    lack = least - (total - np.minimum(promises.capacity_rru, total))
-    return np.asarray(np.where(np.isfinite(least), np.maximum(lack, 0.0), 0.0))
-
-
-def _message(plan: WavePlan, rows: list[ReservationWaves], cannot_go: int) -> str:
+def _message(plan: WavePlan, rows: list[ReservationWaves], waiting: int) -> str:
     if not len(plan.wave):
         return "no server has to move"
-    parts = ["no move can go"]
-    if W := len(plan.seconds):
-        parts = [f"{W} wave{'s' if W > 1 else ''}", f"about {_duration(float(plan.seconds.sum()))}"]
-    parts.append("no reservation falls below its promise")
-    below = [row for row in rows if row.below_survive_s > 0]
+    parts = ["no move can go without an approval"]
+    if W := plan.approved:
+        parts = [f"{W} wave{'s' if W > 1 else ''}", f"about {_duration(float(plan.seconds[:W].sum()))}"]
+        parts.append("no reservation falls below its promise")
+    below = [row for row in rows if row.below_survive_s > 0 and not row.below_promise_rru]
     text = ", ".join(parts)
     if below:
         longest = max(row.below_survive_s for row in below)
         text += f"; {_names(below)} would not survive the loss of an MSB for up to {_duration(longest)}"
-    if cannot_go:
-        stuck = [row for row in rows if row.cannot_leave]
-        text += f"; {cannot_go} move{'s' if cannot_go > 1 else ''} cannot go: {_names(stuck)} would be short"
+    if waiting:
+        last = [row for row in rows if row.below_promise_rru > 0]
+        amounts = ", ".join(
+            f"{row.reservation} {row.below_promise_rru:.4g} RRU below its promise for {_duration(row.below_promise_s)}"
+            for row in last[:_NAMES_SHOWN_MAX]
+        )
+        more = f" and {len(last) - _NAMES_SHOWN_MAX} more" if len(last) > _NAMES_SHOWN_MAX else ""
+        text += (
+            f"; {waiting} move{'s' if waiting > 1 else ''} need an approval, about "
+            f"{_duration(float(plan.seconds[plan.approved :].sum()))}: {amounts}{more}"
+        )
     return text
 
 

@@ -205,6 +205,12 @@ def supersede_of_class(
     _supersede(tx, waits, decided_by, reason, now)
 
 
+def supersede_below_hold(tx: Transaction, region_id: int, *, decided_by: str, reason: str, now: datetime) -> None:
+    """Supersede the pending or approved departures below *hold* of a region, because a newer plan needs others."""
+    of_region = sa.and_(_table.c.region_id == region_id, _table.c.kind == ApprovalKind.BELOW_HOLD)
+    _supersede(tx, of_region, decided_by, reason, now)
+
+
 def _supersede(tx: Transaction, which: sa.ColumnElement[bool], decided_by: str, reason: str, now: datetime) -> None:
     values = {
         "status": ApprovalStatus.SUPERSEDED,

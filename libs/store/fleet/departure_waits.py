@@ -16,7 +16,7 @@ from libs.store.tables import departure_waits, regions, reservation_waits, reser
 
 OF_WAIT = (
     *("servers", "since", "level", "keeps_rru", "lacks_rru"),
-    *("waits_for", "moves", "replacements", "loans", "queued"),
+    *("waits_for", "moves", "replacements", "loans", "queued", "approval_id", "approval_state"),
 )
 """Columns of reservation_waits that the mover updates."""
 _SELECT = (

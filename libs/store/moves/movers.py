@@ -170,7 +170,7 @@ def note_waits(tx: Transaction, region_id: int, waits: Sequence[DepartureWait], 
 def _mover(region_name: str, row: Mapping[Any, Any] | None) -> Mover:
     if row is None:
         return Mover(region=region_name)
-    values = {str(key): value for key, value in row.items() if key not in ("region_id", *_BOUNDS)}
+    values = {str(key): value for key, value in row.items() if key not in ("region_id", "wait_s_max", *_BOUNDS)}
     return Mover(region=region_name, bounds=MoverBounds(**{name: row[name] for name in _BOUNDS}), **values)
 
 

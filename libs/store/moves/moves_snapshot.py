@@ -14,6 +14,7 @@ from libs.domain.holding import Holding
 from libs.domain.move import MovesSnapshot, MoveStep, RunningMove, WaitingServers
 from libs.domain.region_condition import RegionConditionType
 from libs.store.fleet.regions import load_region
+from libs.store.moves.exceptions import load_exceptions
 from libs.store.moves.movers import load_mover
 from libs.store.moves.spares import load_idle_servers, load_spares
 from libs.store.moves.waits import load_known_waits
@@ -154,6 +155,7 @@ def load_moves_snapshot(tx: Transaction, region_name: str, *, moves_max: int, no
         waiting_since=waiting_since,
         spares=spares,
         waits=load_known_waits(tx, region_id),
+        exceptions=load_exceptions(tx, region_id),
         idle=None if waiting_since is None else load_idle_servers(tx, region_id),
     )
 

@@ -198,7 +198,7 @@ approvals = sa.Table(
     at("created_at"),
     at("decided_at", nullable=True),
     generation(),
-    one_of("kind", "capacity_request", "region_policy", "maintenance_override", "rru_class"),
+    one_of("kind", "capacity_request", "region_policy", "maintenance_override", "rru_class", "below_hold"),
     one_of("status", "pending", "approved", "rejected", "superseded"),
     sa.CheckConstraint("(kind = 'capacity_request') = (capacity_request_id IS NOT NULL)", name="capacity_request_id"),
     sa.Index("ix_approvals_region_id", "region_id", "approval_id"),
@@ -222,6 +222,34 @@ approvals = sa.Table(
         unique=True,
         postgresql_where=sa.text("status = 'pending' AND kind = 'rru_class'"),
     ),
+    sa.Index(
+        "uq_approvals_below_hold",
+        "region_id",
+        unique=True,
+        postgresql_where=sa.text("status IN ('pending', 'approved') AND kind = 'below_hold'"),
+    ),
+)
+
+# The reservations that a plan lets fall below *hold* once that is approved, and those whose servers wait for them.
+excepted_reservations = sa.Table(
+    "excepted_reservations",
+    metadata,
+    sa.Column("approval_id", sa.BigInteger, sa.ForeignKey("approvals.approval_id"), primary_key=True),
+    sa.Column("reservation_id", sa.BigInteger, sa.ForeignKey("reservations.reservation_id"), primary_key=True),
+    sa.Column("below_rru", sa.Double, nullable=False),
+    sa.Column("seconds", sa.Double, nullable=False),
+    sa.Column("servers", sa.Integer, nullable=False),
+    sa.CheckConstraint("below_rru >= 0", name="below_rru"),
+)
+
+# The servers that leave them, and their way; 0: to no reservation.
+excepted_servers = sa.Table(
+    "excepted_servers",
+    metadata,
+    sa.Column("approval_id", sa.BigInteger, sa.ForeignKey("approvals.approval_id"), primary_key=True),
+    sa.Column("server_id", sa.BigInteger, primary_key=True),
+    sa.Column("from_reservation_id", sa.BigInteger, nullable=False),
+    sa.Column("to_reservation_id", sa.BigInteger, nullable=False),
 )
 
 # The RRU catalogue of a region. A class changes by another version; no row is ever changed.

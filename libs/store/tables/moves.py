@@ -74,7 +74,7 @@ movers = sa.Table(
     sa.Column("msb_share_max", sa.Double, nullable=True),
     sa.Column("msb_moves_max", sa.Integer, nullable=True),
     sa.Column("msb_starts_per_minute", sa.Integer, nullable=True),
-    sa.Column("wait_s_max", sa.Double, nullable=True),
+    sa.Column("wait_s_max", sa.Double, nullable=True),  # no longer read; the next version drops it
     generation(),
     at("patient_since", nullable=True),
     sa.Column("ticks_failed", sa.Integer, nullable=False, server_default=sa.text("0")),
@@ -114,6 +114,8 @@ reservation_waits = sa.Table(
     sa.Column("replacements", sa.Integer, nullable=False),
     sa.Column("loans", sa.Integer, nullable=False),
     sa.Column("queued", sa.Integer, nullable=False),
+    sa.Column("approval_id", sa.BigInteger, nullable=True),
+    text("approval_state", nullable=True),
     sa.ForeignKeyConstraint(
         ["region_id", "reservation_id"],
         ["reservations.region_id", "reservations.reservation_id"],

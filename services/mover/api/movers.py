@@ -25,7 +25,7 @@ from libs.web.openapi import headers, problems
 router = APIRouter(prefix="/v1/movers", tags=["movers"])
 RegionName = Annotated[SomeName, Path(description="Name of the region")]
 _Operator = Depends(require(Role.OPERATOR))
-_MOVES_MAX, _WAIT_S_MAX = 100_000, 31_536_000
+_MOVES_MAX = 100_000
 
 
 class MoverPatch(RequestModel):
@@ -38,13 +38,6 @@ class MoverPatch(RequestModel):
     msb_moves_max: Whole | None = Field(default=None, ge=1, le=_MOVES_MAX, description="Moves at a time in one MSB")
     msb_starts_per_minute: Whole | None = Field(
         default=None, ge=1, le=_MOVES_MAX, description="Moves that start in one MSB in any minute"
-    )
-    wait_s_max: Number | None = Field(
-        default=None,
-        ge=0,
-        le=_WAIT_S_MAX,
-        description="Seconds of waiting after which one server at a time may leave a reservation that then falls below "
-        "its promise. Without it such servers wait until others arrive",
     )
 
 
@@ -62,7 +55,6 @@ class MoverOut(ResponseModel):
     msb_share_max: float | None
     msb_moves_max: int | None
     msb_starts_per_minute: int | None
-    wait_s_max: float | None
     paused_at: datetime | None = Field(description="Since when no step begins; null: it is not paused")
     paused_reason: str | None
     actuator_probe_at: datetime | None = Field(

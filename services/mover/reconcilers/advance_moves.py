@@ -15,6 +15,7 @@ from libs.observability.tallies import CALLS, MOVE_STEPS, MOVES, STALE
 from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
 from libs.reconcile.jobs import MOVE
+from libs.store.moves.exceptions import are_approved
 from libs.store.moves.movers import note_answered, note_unanswered, note_waits
 from libs.store.moves.moves import (
     change_moves,
@@ -88,7 +89,7 @@ class AdvanceMoves:
         rebound, started = self._rebind(plan), self._start(snapshot, plan)
         self._lend(plan)
         self._tell_waits(snapshot, plan)
-        asked = self._mark(plan.ask)
+        asked = self._mark(snapshot, plan)
         answers = self._ask(asked)
         mover, outcomes = self._note(snapshot.mover, answers), answers.outcomes
         changes, postponed = self._judge(mover, asked, outcomes)
@@ -151,12 +152,20 @@ class AdvanceMoves:
             note_waits(tx, snapshot.region_id, list(waits.now.values()), now=now)
         crash_point("mover.waits.after")
 
-    def _mark(self, moves: Sequence[RunningMove]) -> Sequence[RunningMove]:
-        """Mark new attempts as asked for, before the call. Return the moves that have not changed since."""
+    def _mark(self, snapshot: MovesSnapshot, plan: MovesPlan) -> Sequence[RunningMove]:
+        """Mark new attempts as asked for, before the call. Return the moves that have not changed since. Leave those
+        out that rest on an approval which a newer plan has superseded meanwhile.
+        """
+        moves: Sequence[RunningMove] = plan.ask
         if all(move.asked for move in moves):
             return moves
         crash_point("mover.mark.before")
         with self.database.write() as tx:
+            if plan.below_hold and snapshot.exceptions is not None:
+                approval_id = snapshot.exceptions.approval_id
+                if not are_approved(tx, approval_id):
+                    moves = [move for move in moves if move.move_id not in plan.below_hold]
+                log.info("moves.below_hold", region=self.region, approval_id=approval_id, moves=len(plan.below_hold))
             marked = mark_asked(tx, moves, now=self.clock.now())
         crash_point("mover.mark.after")
         return marked

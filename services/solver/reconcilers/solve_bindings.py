@@ -25,7 +25,7 @@ from libs.ras.lost_msbs import await_lost_msbs
 from libs.ras.quota_bounds import settle_within
 from libs.ras.solve import plan_target_bindings
 from libs.ras.solve_result import SolveResult
-from libs.ras.waves.report import report_waves
+from libs.ras.waves.report import foretell
 from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
 from libs.reconcile.errors import StalePlan
@@ -41,6 +41,7 @@ from libs.store.fleet.regions import load_region
 from libs.store.fleet.servers import count_free_servers
 from libs.store.fleet.snapshot import load_fleet_snapshot
 from libs.store.moves.churn import with_churn
+from libs.store.moves.exceptions import settle_exceptions
 from libs.store.moves.moving_state import load_moving_state
 from libs.store.plans.plans import commit_plan, lock_lineage, lock_plan
 from libs.store.plans.solve_runs import (
@@ -55,7 +56,7 @@ from services.solver.kept_bundles import keep_bundle
 from services.solver.phase_spans import PhaseSpans
 from services.solver.settings import SolverSettings
 
-ACTOR = "solver.catalogue"
+ACTOR, WAVES_ACTOR = "solver.catalogue", "solver.waves"
 log = get_logger(__name__)
 
 
@@ -160,7 +161,7 @@ class SolveBindings:
         now, parent = self.clock.now(), result.plan.parent_plan_id
         with self.database.snapshot() as tx:
             state = load_moving_state(tx, snapshot.region)
-        waves = report_waves(snapshot, result.plan.target, state)
+        waves = foretell(snapshot, result.plan.target, state)
         with self.database.write() as tx:
             region_id = load_region(tx, snapshot.region).region_id
             lock_lineage(tx, region_id, snapshot.region, parent)
@@ -185,7 +186,11 @@ class SolveBindings:
             coverage = load_coverage(tx, snapshot.reservations.id.tolist(), "target")
             record_findings(tx, region_id, findings_of(snapshot, count_free_servers(tx, region_id), coverage), now=now)
             report = committed_report(snapshot, kept, result.report, changes, settled, coverage)
-            report["waves"] = waves if settled.kept.all() else report_waves(snapshot, kept.target, state)
+            if not settled.kept.all():
+                waves = foretell(snapshot, kept.target, state)
+            report["waves"] = waves.report
+            plan_id = snapshot.target_plan_id if plan is None else plan.plan_id
+            settle_exceptions(tx, region_id, waves.exceptions, plan_id=plan_id, actor=WAVES_ACTOR, reason=None, now=now)
             status = SolveStatus.UNCHANGED if plan is None else SolveStatus.COMMITTED
             finished = finish_solve_run(
                 tx,

@@ -2,12 +2,14 @@
 
 from collections import Counter
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from libs.domain.departure_exceptions import ExceptedReservation, Exceptions
+from libs.domain.departure_exceptions import StoredExceptions as Stored
 from libs.domain.holding import Holding
 from libs.domain.move import MoveStep, StepResult
 from libs.domain.spare import SPARES_MAX
@@ -149,20 +151,89 @@ def test_a_move_that_started_waits_with_its_preempt_where_servers_failed_since()
     assert done is not None
 
 
-def test_an_exchange_without_a_spare_waits_until_an_operator_lets_it_go_on() -> None:
+def excepted(below_rru: dict[int, float], *servers: tuple[int, int, int], decided: datetime | None = T0) -> Stored:
+    """Exceptions for reservations, and for servers with their ways, approved at T0."""
+    ways = np.array(sorted(servers), np.int64).reshape(-1, 3)
+    return Stored(
+        approval_id=17,
+        is_rejected=False,
+        decided_at=decided,
+        window_s=3600.0,
+        exceptions=Exceptions(
+            reservations=tuple(
+                ExceptedReservation(reservation_id=r, reservation=f"r{r}", below_rru=rru, seconds=60.0, servers=1)
+                for r, rru in below_rru.items()
+            ),
+            seconds=60.0,
+            server_id=ways[:, 0],
+            from_id=ways[:, 1],
+            to_id=ways[:, 2],
+        ),
+    )
+
+
+def test_an_exchange_without_a_spare_waits_until_an_operator_approves_it() -> None:
     """Each of two reservations needs the one server that the other is to give."""
     world = World(
         current={1: 1, 2: 2}, target={1: 2, 2: 1}, in_use=set(), msbs=1, promised={1: 1.0, 2: 1.0}, profile={1: 2, 2: 1}
     )
-    snapshot = world.snapshot()
-    waits = plan_moves(snapshot, POLICY, T0)
+    waits = plan_moves(world.snapshot(), POLICY, T0)
     assert (waits.start, numbers(waits)) == ((), {"r1": 1, "r2": 1})
-    since = replace(snapshot, waiting_since=T0)
-    patient = replace(POLICY, wait_s_max=3600.0)
-    assert plan_moves(since, patient, T0 + timedelta(minutes=59)).start == ()
-    allowed = plan_moves(since, patient, T0 + timedelta(minutes=61))
-    assert {start.server_id for start in allowed.start} == {1, 2}
-    assert plan_moves(since, POLICY, T0 + timedelta(days=9)).start == (), "no operator allowed it"
+
+    def planned(stored: Stored, now: datetime = T0) -> MovesPlan:
+        return plan_moves(replace(world.snapshot(), exceptions=stored), POLICY, now)
+
+    def causes(plan: MovesPlan) -> set[tuple[str, str | None]]:
+        assert plan.waits is not None
+        return {(wait.waits_for.value, wait.approval_state) for wait in plan.waits.now.values()}
+
+    given = excepted({1: 1.0, 2: 0.0}, (1, 1, 2))
+    assert [start.server_id for start in planned(given).start] == [1], "and only the named one"
+    pending = planned(replace(given, decided_at=None))
+    assert (pending.start, causes(pending)) == ((), {("Approval", "pending")})
+    assert pending.waits is not None
+    assert "approval 17, which is pending" in pending.waits.now[2].message
+    rejected = planned(replace(given, is_rejected=True))
+    assert (rejected.start, causes(rejected)) == ((), {("Approval", "rejected")})
+    late = planned(given, T0 + timedelta(minutes=61))
+    assert (late.start, causes(late)) == ((), {("Approval", "over")})
+    assert planned(excepted({1: 1.0, 2: 0.0}, (1, 1, 0))).start == (), "it goes elsewhere than the plan said"
+    assert planned(excepted({1: 0.5, 2: 0.0}, (1, 1, 2))).start == (), "more would lack than the plan said"
+
+
+def test_a_move_that_rests_on_an_approval_says_so_when_its_preempt_is_due() -> None:
+    world = World(
+        current={1: 1, 2: 2}, target={1: 2, 2: 1}, in_use=set(), msbs=1, promised={1: 1.0, 2: 1.0}, profile={1: 2, 2: 1}
+    )
+    given = excepted({1: 1.0, 2: 0.0}, (1, 1, 2))
+    (start,) = plan_moves(replace(world.snapshot(), exceptions=given), POLICY, T0).start
+    world.start(start, T0)
+    plan = plan_moves(replace(world.snapshot(), exceptions=given), POLICY, T0 + timedelta(seconds=1))
+    (move,) = plan.ask
+    assert plan.below_hold == {move.move_id}
+    held_back = plan_moves(world.snapshot(), POLICY, T0 + timedelta(seconds=1))
+    assert (held_back.ask, numbers(held_back)) == ((), {"r1": 1, "r2": 1}), "a newer plan needs no approval"
+
+
+@given(exchanges(), st.data())
+@settings(max_examples=200, deadline=None)
+def test_below_its_promise_a_reservation_falls_by_no_more_than_was_approved(world: World, data: st.DataObject) -> None:
+    """Steps fail, and any part is approved. An approval that covers every server lets every server go in the end."""
+    now, lossy = T0, data.draw(st.booleans())
+    most = {r: float(data.draw(st.integers(0, 3))) for r in world.promised}
+    ways = [(s, world.current[s], world.target[s]) for s in world.current]
+    named = ways if not lossy else data.draw(st.lists(st.sampled_from(ways), unique=True))
+    world.exceptions = excepted(most, *named)
+    at_least = {r: min(promised, world.holds(r)) for r, promised in world.promised.items()}
+    for _ in range(30 if lossy else 200):
+        tick(world, POLICY, now, data if lossy else None)
+        if world.down:
+            return
+        for r, promised in world.promised.items():
+            assert world.holds(r) >= min(promised - most[r], at_least[r])
+        now += timedelta(seconds=data.draw(st.sampled_from([1, 30, 200])) if lossy else 1)
+    if not lossy and min(most.values()) >= 1.0:
+        assert world.current == world.target
 
 
 @st.composite

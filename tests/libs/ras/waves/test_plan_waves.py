@@ -1,5 +1,7 @@
 """Waves of random plans keep every promise, leave out nothing that could go, and take the time that they say."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -72,12 +74,28 @@ def test_at_hold_no_more_than_a_fiftieth_of_the_promise_leaves_at_a_time() -> No
     assert check_waves(moves, promises, plan) == []
 
 
-def test_a_server_that_its_reservation_needs_goes_in_no_wave() -> None:
+def test_a_server_that_its_reservation_needs_goes_below_hold_with_an_approval() -> None:
+    """The first gives its server before the second: the second has what it needs by then, and stays at *hold*."""
     moves = moves_of((0, 0, 1), (0, 1, 0))
     promises = promises_of([[1.0, 0.0], [1.0, 0.0]], [1.0, 1.0], survives=False)
     plan = plan_waves(moves, promises, DEFAULT)
-    assert (plan.wave.tolist(), plan.seconds.tolist()) == ([NEVER, NEVER], [])
+    assert (plan.wave.tolist(), plan.approved) == ([0, 1], 0)
+    assert (plan.below.tolist(), plan.below_rru.tolist()) == ([True, False], [1.0, 0.0])
     assert check_waves(moves, promises, plan) == []
+
+
+def test_below_hold_few_leave_at_a_time_and_the_plan_names_how_much_lacks() -> None:
+    moves = moves_of(*[(0, 0, -1)] * 10)
+    promises = promises_of([[100.0]], [150.0], survives=False)  # it lacks 50 already
+    plan = plan_waves(moves, promises, DEFAULT)
+    assert np.bincount(plan.wave).tolist() == [3, 3, 3, 1]
+    assert (plan.approved, plan.below.all(), plan.below_rru.tolist()) == (0, True, [60.0])
+    assert check_waves(moves, promises, plan) == []
+    less = replace(plan, below_rru=np.array([59.0]))
+    assert {one.reason for one in check_waves(moves, promises, less)} == {"FallsBelow"}
+    assert {one.reason for one in check_waves(moves, promises, replace(plan, approved=4))} == {"NotApproved"}
+    once = replace(plan, wave=np.zeros(10, int), seconds=plan.seconds.max(keepdims=True))
+    assert {one.reason for one in check_waves(moves, promises, once)} == {"TooMany"}
 
 
 @pytest.mark.parametrize(
@@ -140,25 +158,32 @@ def test_the_check_finds_a_departure_that_is_too_early(drawn: tuple[MovesToMake,
     plan = plan_waves(moves, promises, DEFAULT)
     if len(plan.seconds) < 2:
         return
-    once = WavePlan(wave=np.zeros_like(plan.wave), at_hold=plan.at_hold, seconds=plan.seconds.max(keepdims=True))
+    once = replace(plan, wave=np.zeros_like(plan.wave), seconds=plan.seconds.max(keepdims=True), approved=0)
     assert check_waves(moves, promises, once) != []
 
 
 def test_the_check_refuses_what_the_planner_does_not_do() -> None:
     moves = moves_of((0, 0, -1), (0, 0, -1), (1, -1, 0))
     promises = promises_of([[2.0, 0.0]], [2.0], survives=False)
-    held_back = WavePlan(wave=np.array([1, NEVER, 0]), at_hold=np.zeros(3, bool), seconds=np.array([65.0, 65.0]))
-    assert check_waves(moves, promises, held_back) == []
+    no = [False] * 3
+    plan = WavePlan(
+        wave=np.array([1, NEVER, 0]),
+        at_hold=np.array(no),
+        seconds=np.array([65.0, 65.0]),
+        below=np.array(no),
+        approved=2,
+        below_rru=np.zeros(1),
+    )
+    assert check_waves(moves, promises, plan) == []
 
     def reasons(wave: list[int], seconds: list[float], at_hold: list[bool]) -> set[str]:
-        plan = WavePlan(wave=np.array(wave), at_hold=np.array(at_hold), seconds=np.array(seconds))
-        return {violation.reason for violation in check_waves(moves, promises, plan)}
+        plan_so = replace(plan, wave=np.array(wave), at_hold=np.array(at_hold), seconds=np.array(seconds))
+        return {violation.reason for violation in check_waves(moves, promises, plan_so)}
 
-    no = [False] * 3
     assert reasons([NEVER, NEVER, 0], [65.0], no) == {"LeftOut"}
     assert reasons([1, 1, 0], [65.0, 65.0], no) == {"FallsBelow"}
     assert reasons([1, NEVER, 0], [65.0, 10.0], no) == {"TooShort"}
     assert reasons([2, NEVER, 0], [65.0, 65.0], no) == {"WrongWaves"}
     wide = promises_of([[3.0, 0.0]], [0.5], survives=False)
-    plan = WavePlan(wave=np.zeros(3, int), at_hold=np.array([True, True, False]), seconds=np.array([65.0]))
+    plan = replace(plan, wave=np.zeros(3, int), at_hold=np.array([True, True, False]), seconds=np.array([65.0]))
     assert {one.reason for one in check_waves(moves, wide, plan)} == {"TooMany"}

@@ -45,7 +45,7 @@ def test_a_departure_is_foretold_after_the_arrival_that_allows_it(database: Data
     assert foretold(database)["message"] == "no server has to move"
 
 
-def test_what_cannot_go_is_named_with_what_would_be_short(database: Database, clock: ManualClock) -> None:
+def test_what_needs_an_approval_is_named_with_what_would_be_short(database: Database, clock: ManualClock) -> None:
     mover_of(
         database,
         clock,
@@ -55,9 +55,14 @@ def test_what_cannot_go_is_named_with_what_would_be_short(database: Database, cl
     )
     report = foretold(database)
     assert report["message"] == (
-        "no move can go, no reservation falls below its promise; 2 moves cannot go: db, web would be short"
+        "no move can go without an approval; 2 moves need an approval, about 10 min: "
+        "web 1 RRU below its promise for 10 min"
     )
-    assert [(row["cannot_leave"], row["would_lack_rru"]) for row in report["reservations"]] == [(1, 1.0), (1, 1.0)]
+    rows = {row["reservation"]: row for row in report["reservations"]}
+    assert {name: (row["needs_approval"], row["below_promise_rru"]) for name, row in rows.items()} == {
+        "web": (1, 1.0),
+        "db": (1, 0.0),
+    }
 
 
 def test_a_running_move_needs_only_the_steps_that_remain(database: Database, clock: ManualClock) -> None:
@@ -73,7 +78,12 @@ def test_a_running_move_needs_only_the_steps_that_remain(database: Database, clo
     mover.tick()
     (wave,) = foretold(database)["each"]
     remaining = (MoveStep.CLEAN, MoveStep.HOST_PROFILE, MoveStep.JOIN)
-    assert wave == {"moves": 1, "at_hold": 0, "seconds": sum(DEFAULT_STEP_S[step] for step in remaining) + 5}
+    assert wave == {
+        "moves": 1,
+        "at_hold": 0,
+        "below_hold": 0,
+        "seconds": sum(DEFAULT_STEP_S[step] for step in remaining) + 5,
+    }
 
 
 def test_steps_that_were_measured_take_as_long_again(database: Database, clock: ManualClock) -> None:
