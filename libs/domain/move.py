@@ -61,6 +61,7 @@ class Move:
     calls_failed   consecutive calls for this step without an answer
     note           last message of the actuator
     is_spare       True: the server is lent to the reservation for the time of an exchange; it is not its target
+    urgent_reason  an operator's reason to let the server leave at the level *hold*; None: it is not urgent
     waits          why the server may not leave its reservation yet; None: the move does not wait
     """
 
@@ -86,6 +87,7 @@ class Move:
     note: str | None
     dead_letter: DeadLetter | None
     is_spare: bool
+    urgent_reason: str | None
     waits: ServerWait | None
 
     @property
@@ -262,6 +264,7 @@ class MovesSnapshot:
     idle           servers that may be lent; None: not looked for, because no server waited on the last tick
     waits          the stored waits of servers that may not leave yet
     exceptions     the departures below *hold* that the plan needs; None: it needs none
+    hurried        ids of the servers that operators want out of their reservation at once
     """
 
     region: str
@@ -277,6 +280,7 @@ class MovesSnapshot:
     idle: IdleServers | None = None
     waits: KnownWaits = field(default_factory=KnownWaits)
     exceptions: StoredExceptions | None = None
+    hurried: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

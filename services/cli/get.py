@@ -143,6 +143,15 @@ COLUMNS: dict[Noun, dict[str, str]] = {
         "FOR": "waits_for",
         "WHY": "message",
     },
+    Noun.URGENT_DEPARTURES: {
+        "ID": "server_id",
+        "REGION": "region",
+        "SERVER": "server",
+        "RESERVATION": "reservation",
+        "BY": "marked_by",
+        "SINCE": "marked_at",
+        "WHY": "reason",
+    },
     Noun.MOVERS: {
         "REGION": "region",
         "MOVES": "moves_max",

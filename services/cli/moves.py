@@ -8,7 +8,7 @@ from urllib.parse import quote
 import typer
 
 from services.cli.client import Client, Json
-from services.cli.output import Output, OutputOption, print_document, print_json, say
+from services.cli.output import Output, OutputOption, plural, print_document, print_json, say
 
 app = typer.Typer(
     help="Handle moves that failed for good; `plimsoll get moves --where dead_letter=open` lists them.",
@@ -31,6 +31,26 @@ def retry(move: MoveArgument, reason: ReasonOption, output: OutputOption = Outpu
 def skip(move: MoveArgument, reason: ReasonOption, output: OutputOption = Output.TABLE) -> None:
     """Skip the failed step after doing it by hand, and continue the move. End the event that reported the failure."""
     _act(move, "skip", reason, output)
+
+
+@app.command()
+def urgent(
+    region: RegionArgument,
+    reason: ReasonOption,
+    servers: Annotated[list[str] | None, typer.Argument(metavar="SERVER", help="servers, by name")] = None,
+    retirement: Annotated[
+        int | None, typer.Option(metavar="ID", min=1, help="instead: all servers of this retirement")
+    ] = None,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Let servers leave their reservation at once, where a plan sends them, though only its embedded buffer spares
+    them.
+    """
+    body: Json = {"region": region, "reason": reason, "servers": servers or []}
+    if retirement is not None:
+        body["retirement_id"] = retirement
+    found = Client.connect().post("/v1/urgent-departures", body)
+    _tell(found, f"{plural(found['marked'], 'server')} may leave at once", output)
 
 
 def pause(region: RegionArgument, reason: ReasonOption, output: OutputOption = Output.TABLE) -> None:

@@ -86,7 +86,11 @@ def plan_moves(snapshot: MovesSnapshot, policy: MovePolicy, now: datetime) -> Mo
     loans = take_back(snapshot, sees_all=sees_all)
     if mover.paused_at is None:
         fresh = [move for move in going if not move.asked and _is_due(move, policy, now)]
-        due += [move for move in fresh if not _takes(move) or departures.allow_running(move)]
+        due += [
+            move
+            for move in fresh
+            if not _takes(move) or departures.allow_running(move, hurried=move.server_id in snapshot.hurried)
+        ]
         waiting = snapshot.waiting
         rebind = [
             Rebinding(server_id=int(waiting.id[row]), server_generation=int(waiting.generation[row]))

@@ -50,8 +50,9 @@ def choose_starts(
     approved   departures below *hold* that an operator has approved
     """
     waiting, room = snapshot.waiting, _Room(snapshot, policy)
+    hurried = np.isin(waiting.id, list(snapshot.hurried))
     order = preferred_order(
-        urgent=waiting.urgent,
+        urgent=waiting.urgent | hurried,
         in_use=waiting.in_use,
         to_none=(waiting.target_id == 0) | waiting.stays,
         key=waiting.id,
@@ -62,6 +63,8 @@ def choose_starts(
     is_refused = np.zeros(len(waiting), bool)
     taking = np.flatnonzero(takes)
     is_refused[taking] = _lacks(guard, waiting, taking) > 0
+    pressing = taking[hurried[taking]]
+    is_refused[pressing] = _lacks(guard, waiting, pressing, hold=True) > 0
     refused: list[int] = order[is_refused[order]].tolist()
     chosen: list[int] = []
     profiles = _spares_to_change(snapshot)
@@ -76,9 +79,8 @@ def choose_starts(
             msb_id = int(waiting.msb_id[row])
             if not room.fits(msb_id, takes=bool(takes[row])):
                 continue
-            if takes[row] and not departures.allow(
-                int(waiting.current_id[row]), msb_id, float(waiting.leaves_rru[row])
-            ):
+            worth = int(waiting.current_id[row]), msb_id, float(waiting.leaves_rru[row])
+            if takes[row] and not departures.allow(*worth, hurried=bool(hurried[row])):
                 refused.append(row)
                 continue
         room.take(int(waiting.msb_id[row]), takes=bool(takes[row]))

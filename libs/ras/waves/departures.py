@@ -26,7 +26,7 @@ class Departures:
 
     def __init__(self, guard: Guard, running: Sequence[RunningMove] = ()) -> None:
         self._guard = guard
-        self._refused: set[tuple[int, int, float]] = set()
+        self._refused: set[tuple[int, int, float, bool]] = set()
         self._relieved_rru: dict[int, float] = {}
         self.held_back: list[RunningMove] = []
         # A server that has not left its old reservation yet does not count, because it may have to wait itself.
@@ -36,21 +36,25 @@ class Departures:
         self.relieved_running: list[RunningMove] = []
         self.exceeding_running: list[RunningMove] = []
 
-    def allow(self, reservation_id: int, msb_id: int, rru: float) -> bool:
-        """Return whether a server may leave now. If it may, count it as gone."""
-        like = (reservation_id, msb_id, rru)  # departures only lower levels, so a refusal holds for all servers like it
-        if like in self._refused or not self._guard.may_leave(reservation_id, msb_id, rru):
+    def allow(self, reservation_id: int, msb_id: int, rru: float, *, hurried: bool = False) -> bool:
+        """Return whether a server may leave now. If it may, count it as gone.
+
+        hurried   True: an operator wants it out at once, so the level *hold* is enough
+        """
+        # Departures only lower levels, so a refusal holds for all servers like it.
+        like = (reservation_id, msb_id, rru, hurried)
+        if like in self._refused or not self._guard.may_leave(reservation_id, msb_id, rru, hold=hurried):
             self._refused.add(like)
             return False
         self._let_go(reservation_id, msb_id, rru)
         return True
 
-    def allow_running(self, move: RunningMove) -> bool:
+    def allow_running(self, move: RunningMove, *, hurried: bool = False) -> bool:
         """Return whether the server of a running move may leave now. The check is needed again, because the reservation
         may have lost other servers since the move started.
         """
         assert move.from_reservation_id is not None
-        allowed = self.allow(move.from_reservation_id, move.msb_id, move.leaves_rru)
+        allowed = self.allow(move.from_reservation_id, move.msb_id, move.leaves_rru, hurried=hurried)
         if allowed:
             self.arrive([move.to_reservation_id or 0])
         else:

@@ -30,13 +30,14 @@ from libs.store.platform.database import Transaction
 
 _START = sa.text("""
     INSERT INTO moves (region_id, server_id, from_reservation_id, to_reservation_id, is_spare, steps, status,
-                       step_started_at, created_at)
+                       step_started_at, created_at, urgent_reason)
     SELECT :region_id, server_id, coalesce(current_reservation_id, in_doubt_reservation_id),
            coalesce(spare_for_reservation_id, target_reservation_id), spare_for_reservation_id IS NOT NULL,
-           string_to_array(start.steps, ' '), 'running', :now, :now
+           string_to_array(start.steps, ' '), 'running', :now, :now, urgent_departures.reason
     FROM unnest(CAST(:server_ids AS bigint[]), CAST(:generations AS bigint[]), CAST(:steps AS text[]))
          AS start (server_id, generation, steps)
     JOIN servers USING (server_id, generation)
+    LEFT JOIN urgent_departures USING (region_id, server_id)
     ON CONFLICT (server_id) WHERE status = 'running' DO NOTHING""")
 
 # In order of id, as every writer of servers locks them.

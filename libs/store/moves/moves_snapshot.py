@@ -17,6 +17,7 @@ from libs.store.fleet.regions import load_region
 from libs.store.moves.exceptions import load_exceptions
 from libs.store.moves.movers import load_mover
 from libs.store.moves.spares import load_idle_servers, load_spares
+from libs.store.moves.urgent_departures import load_urgent_ids
 from libs.store.moves.waits import load_known_waits
 from libs.store.platform.bulk import copy_out
 from libs.store.platform.database import Transaction
@@ -156,6 +157,7 @@ def load_moves_snapshot(tx: Transaction, region_name: str, *, moves_max: int, no
         spares=spares,
         waits=load_known_waits(tx, region_id),
         exceptions=load_exceptions(tx, region_id),
+        hurried=frozenset(load_urgent_ids(tx, region_id)),
         idle=None if waiting_since is None else load_idle_servers(tx, region_id),
     )
 

@@ -49,6 +49,7 @@ from libs.store.tables.moves import (
     moves,
     region_conditions,
     reservation_waits,
+    urgent_departures,
 )
 from libs.store.tables.planner import (
     executed_changes,
@@ -162,6 +163,7 @@ __all__ = [
     "traffic_hours",
     "traffic_series",
     "unavailability_events",
+    "urgent_departures",
     "usage_hours",
     "usage_series",
     "world_schedules",

@@ -30,6 +30,7 @@ moves = sa.Table(
     text("note", nullable=True),
     text("dead_letter", nullable=True),
     sa.Column("is_spare", sa.Boolean, nullable=False, server_default=sa.false()),
+    text("urgent_reason", nullable=True),
     # When it took a server in use from its reservation at the cost of the churn budget.
     at("churned_at", nullable=True),
     sa.ForeignKeyConstraint(["region_id", "server_id"], ["servers.region_id", "servers.server_id"]),
@@ -84,6 +85,18 @@ movers = sa.Table(
     sa.CheckConstraint("msb_moves_max > 0", name="msb_moves_max"),
     sa.CheckConstraint("msb_starts_per_minute > 0", name="msb_starts_per_minute"),
     sa.CheckConstraint("wait_s_max >= 0", name="wait_s_max"),
+)
+
+# Servers that operators want out of their reservation at once. The mover removes the mark when the server has left.
+urgent_departures = sa.Table(
+    "urgent_departures",
+    metadata,
+    sa.Column("server_id", sa.BigInteger, sa.ForeignKey("servers.server_id"), primary_key=True, autoincrement=False),
+    sa.Column("region_id", sa.BigInteger, sa.ForeignKey("regions.region_id"), nullable=False),
+    text("reason"),
+    text("marked_by"),
+    at("marked_at"),
+    sa.Index("ix_urgent_departures_region_id", "region_id", "server_id"),
 )
 
 # Servers that their reservation cannot spare yet. The mover alone writes it, from rows that it read: foreign keys would

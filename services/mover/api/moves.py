@@ -59,6 +59,10 @@ class MoveOut(ResponseModel):
     is_spare: bool = Field(
         description="Whether the reservation gets the server for the time of an exchange only, as a spare"
     )
+    urgent_reason: str | None = Field(
+        description="An operator's reason to let the server leave while only the embedded buffer would lack it; "
+        "null: it is not urgent"
+    )
     waits: ServerWaitOut | None = Field(
         description="Why the server may not leave its reservation yet; null: the move does not wait"
     )

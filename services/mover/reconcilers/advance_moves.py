@@ -27,6 +27,7 @@ from libs.store.moves.moves import (
 )
 from libs.store.moves.moves_snapshot import load_moves_snapshot
 from libs.store.moves.spares import lend_servers
+from libs.store.moves.urgent_departures import forget_departed
 from libs.store.moves.waits import write_waits
 from libs.store.platform.database import Database
 from libs.store.platform.jobs import enqueue
@@ -88,6 +89,7 @@ class AdvanceMoves:
         plan = plan_moves(snapshot, self.policy, now)
         rebound, started = self._rebind(plan), self._start(snapshot, plan)
         self._lend(plan)
+        self._forget_departed(snapshot)
         self._tell_waits(snapshot, plan)
         asked = self._mark(snapshot, plan)
         answers = self._ask(asked)
@@ -140,6 +142,12 @@ class AdvanceMoves:
             written = lend_servers(tx, plan.loans)
         crash_point("mover.lend.after")
         log.info("servers.lent", region=self.region, loans=len(plan.loans), written=written)
+
+    def _forget_departed(self, snapshot: MovesSnapshot) -> None:
+        """Remove the marks of urgent servers that have left. A mark that is left over hurries nothing."""
+        if snapshot.hurried:
+            with self.database.write() as tx:
+                forget_departed(tx, snapshot.region_id)
 
     def _tell_waits(self, snapshot: MovesSnapshot, plan: MovesPlan) -> None:
         waits = plan.waits
