@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from libs.domain.arrays import Names
 from libs.domain.rru_catalogue import CLASSES_MAX, ClassVersion, RegionCatalogue
-from libs.interchange.files.bounds import NAME_CHARACTERS_MAX, parse_json
+from libs.interchange.files.bounds import COLUMNS_MAX, NAME_CHARACTERS_MAX, parse_json
 from libs.interchange.files.errors import Problems
 from libs.interchange.files.tables import Source, Table, has_file
 
@@ -30,6 +30,9 @@ _COLUMNS = {
     "reason",
     "created_at",
 }
+VERSIONS_MAX = 1_000_000
+"""Largest number of a version."""
+_BAD_VERSION = f"is not a whole number of at most {VERSIONS_MAX}"
 _RETIRED: list[tuple[str | None, float | None]] = [(None, None)]
 _TEXT_CHARACTERS_MAX = 20_000
 """Largest length of a reason, and of a JSON array with the names of the requesters."""
@@ -84,6 +87,7 @@ def dump_catalogue(catalogue: RegionCatalogue, types: Names) -> dict[str, dict[s
 
 def _units(table: Table) -> dict[str, float]:
     names = table.strings("hardware_type")
+    table.at_most(COLUMNS_MAX, "hardware_type", np.unique(names.codes))
     table.unique("hardware_type", names.codes, "this hardware type")
     given = table.numbers("cost_units", nullable=True)
     table.bad_rows((given <= 0) | (given > UNITS_MAX), "cost_units", f"is not above 0 and at most {UNITS_MAX:g}")
@@ -100,11 +104,12 @@ def _versions(table: Table, problems: Problems) -> tuple[ClassVersion, ...]:
     reason = table.strings("reason", nullable=True, longest=_TEXT_CHARACTERS_MAX).names
     number, rru = table.numbers("version", least=1), table.numbers("rru", nullable=True)
     typed = types.codes >= 0
-    table.bad_rows(number != np.floor(number), "version", "is not a whole number")
+    table.bad_rows((number != np.floor(number)) | (number > VERSIONS_MAX), "version", _BAD_VERSION)
     table.bad_rows(typed & ~((rru > 0) & (rru <= UNITS_MAX)), "rru", f"is not above 0 and at most {UNITS_MAX:g}")
     table.bad_rows(~typed & ~np.isnan(rru), "hardware_type", "is null, but the row has an RRU")
     problems.raise_any()
     table.at_most(CLASSES_MAX, "workload_class", np.unique(classes.codes))
+    table.at_most(COLUMNS_MAX, "hardware_type", np.unique(types.codes))
     grouped: dict[tuple[str, int], list[int]] = {}
     for row, key in enumerate(zip(classes.names, number.astype(np.int64).tolist(), strict=True)):
         grouped.setdefault(key, []).append(row)

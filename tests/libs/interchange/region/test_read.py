@@ -110,6 +110,7 @@ BAD_CATALOGUE = {
     "no RRU": (K, "rru", [1.0, None, 1.0, 1.0, None], 1, "not above 0"),
     "an RRU of no type": (K, "rru", [1.0, 1.5, 1.0, 1.0, 2.0], 4, "null, but the row has an RRU"),
     "half a version": (K, "version", [1.5, 1, 2, 1, 2], 0, "whole number"),
+    "a huge version": (K, "version", [1e300, 1e300, 2.0, 1.0, 2.0], 0, "at most 1000000"),
     "version 0": (K, "version", [0, 0, 1, 1, 2], 0, "less than 1"),
     "a version is missing": (K, "version", [1, 1, 3, 1, 2], 2, "1, 2 and so on"),
     "versions in disorder": (K, "version", [2, 2, 1, 1, 2], 0, "1, 2 and so on"),
@@ -130,6 +131,17 @@ def test_a_bad_catalogue_is_named_by_file_row_and_field(name):
         load_region(files() | catalogue_files([(file, field, value)]))
     problem = next(p for p in caught.value.problems if message in p.message)
     assert (problem.file, problem.row) == (file, row)
+
+
+def test_a_catalogue_has_a_bounded_number_of_types_and_classes():
+    many = [f"t{k}" for k in range(1001)]
+    units = content({"hardware_type": many, "cost_units": [1.0] * 1001})
+    with pytest.raises(InterchangeError, match="1001 different names; at most 1000"):
+        load_region(files() | {T: units})
+    rows = {field: [value[0]] * 201 for field, value in catalogue_tables()[K].items() if field != "hardware_type"}
+    rows |= {"workload_class": many[:201], "hardware_type": ["hw-0"] * 201, "rru": [1.0] * 201, "reason": ["x"] * 201}
+    with pytest.raises(InterchangeError, match="201 different names; at most 200"):
+        load_region(files() | {K: content(rows)})
 
 
 def test_present_classes_have_one_reference_type_and_retired_ones_may_have_another():
