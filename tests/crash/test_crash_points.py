@@ -14,8 +14,10 @@ IN_REST = {"web.write", "broker.import"}
 """Requests reach these: tests/crash/test_rest_writes.py."""
 ALONE = {"mover.lend"}
 """The thin path need not reach these twice: tests/services/mover/reconcilers/test_spares.py."""
-PLANNER = ("planner.", "telemetry.")
-"""Points of plans and their telemetry: tests/crash/test_planner.py and test_pull_metrics.py."""
+ELSEWHERE = ("planner.", "telemetry.", "orchestrator.")
+"""Points of plans, their telemetry and their execution: tests/crash/test_planner.py and test_pull_metrics.py, and
+tests/services/orchestrator/reconcilers.
+"""
 
 
 @pytest.fixture
@@ -26,9 +28,9 @@ def database(database_url: str) -> Iterator[Database]:
 
 
 def stems() -> list[str]:
-    """Return the names of a worker's acts, except the planner's."""
+    """Return the names of a worker's acts, except those of planning and execution."""
     found = {point.rpartition(".")[0] for point in crash_points()} - IN_REST - ALONE
-    return sorted(stem for stem in found if not stem.startswith(PLANNER))
+    return sorted(stem for stem in found if not stem.startswith(ELSEWHERE))
 
 
 @pytest.mark.parametrize("stem", stems())
