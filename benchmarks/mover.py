@@ -15,7 +15,8 @@ import numpy as np
 import sqlalchemy as sa
 
 from libs.actuators.actuator import StepOutcome, StepRequest, StepState
-from libs.domain.fleet import FREE, TargetPlan
+from libs.domain.arrays import Indices
+from libs.domain.fleet import FREE, FleetSnapshot, RegionImage, TargetPlan
 from libs.domain.plan import PlanKind
 from libs.interchange.region.read import load_region
 from libs.ras.waves.report import report_waves
@@ -53,6 +54,8 @@ def bench_mover(argv: list[str]) -> dict[str, object]:
     state_s        the state that waves rest on is read; two moves wait for each of `--moves`
     waves_s        the waves of these moves are planned, checked and put into words
     waits_s        these servers wait; few may leave, because reservations hold what is promised
+    exchange_s     these servers wait to change places with one another. Servers are lent to their reservations, which
+                   hold just what is promised. The slowest of these ticks
     start_s        moves start, with twice as many more waiting; from here on hardly anything is promised
     under_way_s    the actuator says that no step has changed
     accepted_s     every step is accepted, with its own time of the next call
@@ -92,8 +95,37 @@ def bench_mover(argv: list[str]) -> dict[str, object]:
             taken.setdefault(name, []).append(time.perf_counter() - began)
             asked = max(asked, report.asked)
         database.close()
+    taken["exchange_s"] = [_exchange(image, given)]
     sizes = {"servers": len(image.snapshot.servers), "asked_max": asked, "runs": given.runs}
     return {**sizes, **{name: round(statistics.median(seconds), 2) for name, seconds in taken.items()}}
+
+
+def _exchange(image: RegionImage, given: argparse.Namespace) -> float:
+    """Return the seconds of the slowest tick while reservations exchange two servers for each of `--moves`."""
+    with tempfile.TemporaryDirectory() as home, running_postgres(Path(home)) as url:
+        migrate(url)
+        database = Database(url, pool_size=2)
+        with database.write() as tx:
+            import_region(tx, image, actor="bench", now=datetime.now(UTC))
+            tx.execute(sa.text("UPDATE reservations SET capacity_rru = 1e9 WHERE kind = 'guaranteed'"))
+        with database.snapshot() as tx:
+            snapshot = load_fleet_snapshot(tx, _REGION)
+        servers, target = snapshot.servers, snapshot.servers.target.copy()
+        rows = np.flatnonzero(servers.available & (target >= 0) & (servers.current == target))
+        rows = np.random.default_rng(0).permutation(rows)[: 2 * given.moves]
+        for kind in np.unique(servers.hardware_type[rows]):
+            own = rows[servers.hardware_type[rows] == kind]
+            target[own] = np.roll(target[own], 1)
+        _commit(database, snapshot, target)
+        policy = MovePolicy(moves_max=given.moves, msb_share_max=1.0, attempts_max=3, backoff=STEPS, step_s_max=3600.0)
+        mover = AdvanceMoves(database, SystemClock(), _Says(), policy, _REGION)
+        seconds = []
+        for _ in range(given.runs + 2):
+            began = time.perf_counter()
+            mover.reconcile()
+            seconds.append(time.perf_counter() - began)
+        database.close()
+    return max(seconds)
 
 
 def _foretell(database: Database, runs: int, taken: dict[str, list[float]]) -> None:
@@ -119,6 +151,10 @@ def _retarget(database: Database, number: int) -> None:
     rows = np.flatnonzero(servers.available & (servers.target >= 0) & (servers.current == servers.target))[:number]
     target = servers.target.copy()
     target[rows] = FREE
+    _commit(database, snapshot, target)
+
+
+def _commit(database: Database, snapshot: FleetSnapshot, target: Indices) -> None:
     with database.write() as tx:
         plan = TargetPlan(target=target, parent_plan_id=snapshot.target_plan_id)
         parent = snapshot.target_plan_id

@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
+from libs.domain.arrays import Floats
 from libs.domain.move import MovesSnapshot, MoveStep, RunningMove
-from libs.domain.spare import SPARES_MAX, Loan, Spare
+from libs.domain.spare import SPARES_MAX, IdleServers, Loan, Spare
 from libs.ras.waves.departures import Departures
 from libs.ras.waves.guard import Guard
-from libs.ras.waves.spares import Worth, choose_spares
+from libs.ras.waves.spares import IdleKinds, Worth, choose_spares
 
 
 def waiting_by_reservation(
@@ -30,10 +33,11 @@ def waiting_by_reservation(
     for move in held_back:
         if _gives(move):
             found[move.from_reservation_id or 0].append((move.msb_id, move.leaves_rru))
-    for row in blocked:
-        if waiting.target_id[row] != 0 and not waiting.to_buffer[row]:
-            worth = int(waiting.msb_id[row]), float(waiting.leaves_rru[row])
-            found[int(waiting.current_id[row])].append(worth)
+    rows = np.array(blocked, np.int64)
+    rows = rows[(waiting.target_id[rows] != 0) & ~waiting.to_buffer[rows]]
+    columns = (waiting.current_id[rows], waiting.msb_id[rows], waiting.leaves_rru[rows])
+    for r, msb_id, rru in zip(*(column.tolist() for column in columns), strict=True):
+        found[r].append((msb_id, rru))
     return found
 
 
@@ -49,35 +53,68 @@ def lend(
     if idle is None or not len(idle.id):
         return []
     present = Counter(spare.reservation_id for spare in snapshot.spares)
-    kinds = list(zip(idle.msb_id.tolist(), idle.hardware_type_id.tolist(), strict=True))
-    buffer, room = idle.buffer_id.tolist(), Counter(idle.room)
-    taken: set[int] = set()
-    loans: list[Loan] = []
+    stock, loans = _Stock(idle), list[Loan]()
     for r in sorted(waiting):
         most = SPARES_MAX - present[r]
-        if most <= 0 or not departures.is_idle(r):
+        if most <= 0 or not departures.is_idle(r) or not stock.has_any:
             continue
-        of_use = [
-            (k, (msb, idle.rru[r, kind]))
-            for k, (msb, kind) in enumerate(kinds)
-            if k not in taken and (r, kind) in idle.rru and (not buffer[k] or room[buffer[k]] > 0)
-        ]
-        free = [(k, worth) for k, worth in of_use if not buffer[k]]
-        few = min([most, *(room[buffer[k]] for k, _ in of_use if buffer[k])])
-        chosen = _choose(guard, r, waiting[r], free, most) or _choose(guard, r, waiting[r], of_use, few)
-        for k in chosen:
-            taken.add(k)
-            room[buffer[k]] -= 1
-            loans.append(Loan(server_id=int(idle.id[k]), generation=int(idle.generation[k]), reservation_id=r))
+        rru = stock.rru_for(r)
+        chosen = choose_spares(guard, r, waiting[r], stock.of_use(rru, buffers=False), most=most)
+        if not chosen:
+            few = min([most, *stock.room_of(rru)])
+            chosen = choose_spares(guard, r, waiting[r], stock.of_use(rru, buffers=True), most=few)
+        for row in stock.take(chosen):
+            loans.append(Loan(server_id=int(idle.id[row]), generation=int(idle.generation[row]), reservation_id=r))
             departures.arrive([r])
     return loans
 
 
-def _choose(
-    guard: Guard, reservation_id: int, waiting: Sequence[Worth], idle: Sequence[tuple[int, Worth]], most: int
-) -> list[int]:
-    """Return the indices of the idle servers to lend. `idle` has the index and the worth of each idle server."""
-    return [idle[k][0] for k in choose_spares(guard, reservation_id, waiting, [w for _, w in idle], most=most)]
+class _Stock:
+    """The idle servers that are not lent yet. Those of one MSB, hardware type and shared buffer are of one kind."""
+
+    def __init__(self, idle: IdleServers) -> None:
+        self._idle, self._room = idle, Counter(idle.room)
+        kinds = np.stack([idle.msb_id, idle.hardware_type_id, idle.buffer_id], axis=1)
+        kinds, first, kind = np.unique(kinds, axis=0, return_index=True, return_inverse=True)
+        by_preference = np.argsort(first)
+        self._msb, self._type, self._buffer = kinds[by_preference].T
+        place = np.empty(len(first), np.int64)
+        place[by_preference] = np.arange(len(first))
+        self._rows: list[list[int]] = [[] for _ in first]
+        for row, k in enumerate(place[kind.reshape(-1)].tolist()):
+            self._rows[k].append(row)
+        self._number = np.array([len(rows) for rows in self._rows], np.int64)
+
+    @property
+    def has_any(self) -> bool:
+        """Return whether a server is left."""
+        return bool(self._number.any())
+
+    def rru_for(self, reservation_id: int) -> Floats:
+        """Return the worth (C,) of a server of each kind for the reservation; 0: of no use."""
+        types, index = np.unique(self._type, return_inverse=True)
+        worth = [self._idle.rru.get((reservation_id, kind), 0.0) for kind in types.tolist()]
+        return np.array(worth, np.float64)[index]
+
+    def room_of(self, rru: Floats) -> list[int]:
+        """Return how many servers may be lent of each shared buffer that has some of use."""
+        buffers = np.unique(self._buffer[(rru > 0) & (self._number > 0) & (self._buffer != 0)]).tolist()
+        return [self._room[buffer] for buffer in buffers if self._room[buffer] > 0]
+
+    def of_use(self, rru: Floats, *, buffers: bool) -> IdleKinds:
+        """Return the kinds for a reservation, without or with those of shared buffers that may lend."""
+        open_ones = [buffer for buffer, room in self._room.items() if room > 0] if buffers else []
+        is_open = (self._buffer == 0) | np.isin(self._buffer, open_ones)
+        return IdleKinds(msb=self._msb, rru=rru, number=np.where((rru > 0) & is_open, self._number, 0))
+
+    def take(self, kinds: Sequence[int]) -> list[int]:
+        """Remove a server of each of these kinds. Return their rows."""
+        rows = []
+        for k in kinds:
+            rows.append(self._rows[k].pop(0))
+            self._number[k] -= 1
+            self._room[int(self._buffer[k])] -= 1
+        return rows
 
 
 def take_back(snapshot: MovesSnapshot, *, sees_all: bool) -> list[Loan]:

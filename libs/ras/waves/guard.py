@@ -103,6 +103,17 @@ class Guard:
         loss = self._worst[reservation_id] if survive and self._holding[reservation_id].survives_msb_loss else 0.0
         return self._total[reservation_id] - loss
 
+    def levels_with(self, reservation_id: int, msb_ids: Ints, rru: Floats) -> tuple[Floats, Floats]:
+        """Return the RRU (N,) that the reservation would hold with one of N more servers: without its worst MSB, if it
+        must survive its loss, and with all MSBs.
+        """
+        held, total = self._held[reservation_id], self._total[reservation_id] + rru
+        if not self._holding[reservation_id].survives_msb_loss:
+            return total, total
+        msbs, index = np.unique(msb_ids, return_inverse=True)
+        there = np.array([held.get(msb, 0.0) for msb in msbs.tolist()])[index]
+        return total - np.maximum(self._worst[reservation_id], there + rru), total
+
     def _levels(self, r: int) -> tuple[float, ...]:
         """Return what is held, what must be kept at *hold* and at *survive*, the most and the second most that one MSB
         gives (infinite: no loss counts), and the RRU that count as rounding.

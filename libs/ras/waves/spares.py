@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+import numpy as np
+
+from libs.domain.arrays import Floats, Ints
 from libs.domain.spare import SPARES_MAX
 from libs.ras.waves.guard import Guard
 
@@ -11,60 +15,72 @@ Worth = tuple[int, float]
 """The MSB of a server, and its RRU for the reservation."""
 
 
-def choose_spares(
-    guard: Guard, reservation_id: int, waiting: Sequence[Worth], idle: Sequence[Worth], *, most: int = SPARES_MAX
-) -> list[int]:
-    """Return the indices of the servers in `idle` to lend to a reservation, at most `most`. With them as many of the
-    `waiting` servers can leave at a time as `most` spares allow. Return [] if none could leave even so.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class IdleKinds:
+    """C kinds of idle servers, in order of preference. Servers of a kind are alike: one MSB and one worth.
 
-    A spare helps most in an MSB where little is held, because the loss of the worst MSB counts. So take the server with
+    msb     (C,) int   their MSB
+    rru     (C,) RRU   the worth of each for the reservation
+    number  (C,) int   how many there are
+    """
+
+    msb: Ints
+    rru: Floats
+    number: Ints
+
+
+def choose_spares(
+    guard: Guard, reservation_id: int, waiting: Sequence[Worth], idle: IdleKinds, *, most: int = SPARES_MAX
+) -> list[int]:
+    """Return the kinds of the servers to lend to a reservation, a kind for each server, at most `most`. With them as
+    many of the `waiting` servers can leave at a time as `most` spares allow. Return [] if none could leave even so.
+
+    A spare helps most in an MSB where little is held, because the loss of the worst MSB counts. So take the one with
     which the reservation survives most. The guard is as before afterwards.
     """
     lent: list[int] = []
-    left: list[Worth] = []
+    gone: list[Worth] = []
+    left = idle.number.copy()
     for server in waiting[:most]:
-        added = _let_leave(guard, reservation_id, server, idle, set(lent), most - len(lent))
+        added = _let_leave(guard, reservation_id, server, idle, left, most - len(lent))
         if added is None:
             break
         lent += added
         guard.let_go(reservation_id, *server)
-        left.append(server)
-    for server in left:
+        gone.append(server)
+    for server in gone:
         guard.arrive(reservation_id, *server)
     for k in lent:
-        guard.let_go(reservation_id, *idle[k])
+        guard.let_go(reservation_id, int(idle.msb[k]), float(idle.rru[k]))
     return lent
 
 
 def _let_leave(
-    guard: Guard, reservation_id: int, server: Worth, idle: Sequence[Worth], taken: set[int], most: int
+    guard: Guard, reservation_id: int, server: Worth, idle: IdleKinds, left: Ints, most: int
 ) -> list[int] | None:
-    """Lend servers until `server` may leave. Return their indices; None, with nothing lent, if that takes too many."""
+    """Lend servers until `server` may leave, and count them off `left`. Return their kinds; None, with nothing lent, if
+    that takes too many.
+    """
     lent: list[int] = []
     while not guard.may_leave(reservation_id, *server):
         guard.let_go(reservation_id, *server)
-        best = _best(guard, reservation_id, idle, taken.union(lent)) if len(lent) < most else None
+        best = _best(guard, reservation_id, idle, left) if len(lent) < most else None
         guard.arrive(reservation_id, *server)
         if best is None:
             for k in lent:
-                guard.let_go(reservation_id, *idle[k])
+                guard.let_go(reservation_id, int(idle.msb[k]), float(idle.rru[k]))
+                left[k] += 1
             return None
-        guard.arrive(reservation_id, *idle[best])
+        guard.arrive(reservation_id, int(idle.msb[best]), float(idle.rru[best]))
+        left[best] -= 1
         lent.append(best)
     return lent
 
 
-def _best(guard: Guard, reservation_id: int, idle: Sequence[Worth], taken: set[int]) -> int | None:
-    """Return the server with which the reservation survives most, and among equals holds most; None: all are taken."""
-    best, most = None, (-1.0, -1.0)
-    seen: set[Worth] = set()
-    for k, worth in enumerate(idle):
-        if k in taken or worth in seen:
-            continue
-        seen.add(worth)
-        guard.arrive(reservation_id, *worth)
-        levels = guard.level(reservation_id, True), guard.level(reservation_id, False)
-        guard.let_go(reservation_id, *worth)
-        if levels > most:
-            best, most = k, levels
-    return best
+def _best(guard: Guard, reservation_id: int, idle: IdleKinds, left: Ints) -> int | None:
+    """Return the kind with which the reservation survives most, and among equals holds most; None: none is left."""
+    if not (left > 0).any():
+        return None
+    survives, holds = guard.levels_with(reservation_id, idle.msb, idle.rru)
+    survives = np.where(left > 0, survives, -np.inf)
+    return int(np.argmax(np.where(survives == survives.max(), holds, -np.inf)))
