@@ -29,7 +29,7 @@ CONTAINER = shlex.split(os.environ.get("PLIMSOLL_TEST_CONTAINER", ""))
 share the network and the folder of the test.
 """
 REGION = "west"
-SERVICES = ("portal", "broker", "solver", "mover", "planner")
+SERVICES = ("portal", "broker", "solver", "mover", "planner", "orchestrator")
 
 
 def free_port() -> int:
@@ -151,6 +151,7 @@ def test_separate_processes_walk_the_thin_path(services, tmp_path):
     moves = services["mover"].get(f"/v1/moves?region={REGION}").json()["items"]
     assert "done" in {move["status"] for move in moves}
     assert services["planner"].get("/v1/telemetry").status_code == 200
+    assert services["orchestrator"].get("/v1/plan-executions").status_code == 200
     assert services["portal"].get("/v1/moves").status_code == 404, "a service answers its own routes alone"
     for service in (*SERVICES, "scheduler"):
         alive = tmp_path / f"{service}-alive"
