@@ -5,6 +5,7 @@ from libs.store.platform.database import Database
 from libs.web.app import create_app
 from services.broker.api import API as BROKER
 from services.mover.api import API as MOVER
+from services.orchestrator.api import API as ORCHESTRATOR
 from services.planner.api import API as PLANNER
 from services.portal.api import API as PORTAL
 from services.solver.api import API as SOLVER
@@ -13,7 +14,7 @@ from tests.golden.openapi_text import parts
 
 
 def test_the_document_says_the_same(golden: Golden) -> None:
-    services = (PORTAL, BROKER, SOLVER, MOVER, PLANNER)
+    services = (PORTAL, BROKER, SOLVER, MOVER, PLANNER, ORCHESTRATOR)
     app = create_app(
         title="Plimsoll",
         version="0",
