@@ -20,7 +20,8 @@ def plan_replacements(failures: FailuresSnapshot) -> Replacements:
     Servers of an MSB that may be about to be lost wait. Spares that were drawn for a lost MSB go back
     (docs/designs/0028).
 
-    The reservation that lacks the larger share of its capacity comes first. A spare server is chosen by the cost of its
+    The reservation of the higher class of priority comes first, and in a class the one that lacks the larger share of
+    its capacity. A spare server is chosen by the cost of its
     MSB to the reservation. Shortfall and affinity count first, then whether the spare server is ready, then spread and
     buffer. Of MSBs with equal costs, the MSB with the most spare servers gives one. The same snapshot gives the same
     plan.
@@ -36,7 +37,8 @@ def plan_replacements(failures: FailuresSnapshot) -> Replacements:
     spares = {kind: np.flatnonzero(failures.spare & (servers.hardware_type == kind)) for kind in _types(failures)}
     lost = np.flatnonzero(failures.lost)
     missing = np.array([_missing(failures, r, by_msb[r][None])[0] for r in target[lost]])
-    lost = lost[np.lexsort((lost, -missing / np.maximum(q.capacity_rru[target[lost]], _TOLERANCE)))]
+    share = missing / np.maximum(q.capacity_rru[target[lost]], _TOLERANCE)
+    lost = lost[np.lexsort((lost, -share, -q.priority[target[lost]]))]
     held_back = suspected_msbs(failures)[msb] & (failures.down_s <= HOLD_S_MAX)
     verdicts: list[LossVerdict] = []
     for row in lost.tolist():

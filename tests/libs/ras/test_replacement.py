@@ -106,6 +106,17 @@ def test_when_the_buffer_is_scarce_who_lacks_the_larger_share_comes_first() -> N
     assert verdicts == (LossVerdict.DRAWN, LossVerdict.BUFFER_EMPTY)
 
 
+def test_when_the_buffer_is_scarce_the_higher_class_comes_first() -> None:
+    specs = {
+        "large": ReservationSpec(capacity_rru=5, rru={"hw-a": 1.0}, survives_msb_loss=False, priority=3),
+        "small": ReservationSpec(capacity_rru=1, rru={"hw-a": 1.0}, survives_msb_loss=False),
+        "spare": BUFFER,
+    }
+    current = {f"server-{i:02d}": "large" for i in range(5)} | {"server-06": "small", "server-07": "spare"}
+    found, _ = plan(reservations=specs, current=current, down={"server-00", "server-06"})
+    assert found == {"server-07": "large", "server-00": "spare"}
+
+
 @settings(max_examples=150, deadline=None)
 @given(data=st.data())
 def test_whatever_fails_the_plan_is_clean_and_a_second_look_draws_nothing_more(data: st.DataObject) -> None:
