@@ -14,7 +14,7 @@ import numpy as np
 
 from libs.carriers.simulated import SimulatedCarrier, SimulatedCarrierSettings
 from libs.domain.execution_plan import Action, ExecutionPlan, Phase, PoolRoom
-from libs.domain.plan_execution import Command, ExecutionState, Level, RecordedCommand, Terms, Verb
+from libs.domain.plan_execution import Command, CommandLevel, ExecutionState, RecordedCommand, Terms, Verb
 from libs.domain.plan_run import PlanTrigger
 from libs.interchange.world.execution_plan import execution_plan_document
 from libs.store.executions.executions import load_execution
@@ -81,7 +81,9 @@ def _run(database: Database, clock: _Clock, plan: ExecutionPlan) -> dict[str, ob
         terms = Terms(bake_s=0.0, downsize_bake_s=0.0)
         made = create_execution(tx, plan_id, terms=terms, reason="bench", actor="bench", now=clock.now())
     created = time.perf_counter()
-    start = RecordedCommand(command=Command(level=Level.PLAN, verb=Verb.START), actor="bench", given_at=clock.now())
+    start = RecordedCommand(
+        command=Command(level=CommandLevel.PLAN, verb=Verb.START), actor="bench", given_at=clock.now()
+    )
     with database.write() as tx:
         give_command(tx, made.plan_execution_id, start, now=clock.now())
     started = time.perf_counter()

@@ -63,7 +63,7 @@ SETTLED = frozenset({ActionState.DONE, ActionState.SKIPPED})
 """Final states of an action."""
 
 
-class Level(StrEnum):
+class CommandLevel(StrEnum):
     """Subject of a command."""
 
     PLAN = "plan"
@@ -116,7 +116,7 @@ class Command:
     size      of EDIT: the new size, in units of the hardware type
     """
 
-    level: Level
+    level: CommandLevel
     verb: Verb
     subject: str = ""
     size: float | None = None

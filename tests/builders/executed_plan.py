@@ -11,8 +11,8 @@ from libs.domain.execution_plan import Action, PoolRoom
 from libs.domain.plan_execution import (
     ActionState,
     Command,
+    CommandLevel,
     ExecutionState,
-    Level,
     PlanExecution,
     RecordedCommand,
     Terms,
@@ -79,7 +79,7 @@ class Orchestrator:
         return made.plan_execution_id
 
     def command(self, execution_id: int, verb: Verb, subject: str = "", size: float | None = None) -> Given:
-        level = Level.ACTION if subject else Level.PLAN
+        level = CommandLevel.ACTION if subject else CommandLevel.PLAN
         asked = RecordedCommand(
             command=Command(level=level, verb=verb, subject=subject, size=size),
             actor="olga",

@@ -11,7 +11,7 @@ from libs.domain.action_outcome import Answer, Outcome
 from libs.domain.execution_plan import Action, Phase
 from libs.domain.execution_progress import ActionProgress, ExecutionGraph, changed, initial_progress
 from libs.domain.gate import GateReading
-from libs.domain.plan_execution import ActionState, Command, ExecutionState, Level, Terms, Verb
+from libs.domain.plan_execution import ActionState, Command, CommandLevel, ExecutionState, Terms, Verb
 from libs.flux.execution.apply import CommandAnswer, apply_command
 from libs.flux.execution.gates import bound_of, gates_of, query_of
 from libs.flux.execution.graph import execution_graph
@@ -61,7 +61,9 @@ class Execution:
         self.decisions: Decisions | None = None
 
     def command(self, verb: Verb, subject: str = "", size: float | None = None) -> CommandAnswer:
-        level = Level.PLAN if not subject else Level.PHASE if subject in list(Phase) else Level.ACTION
+        level = (
+            CommandLevel.PLAN if not subject else CommandLevel.PHASE if subject in list(Phase) else CommandLevel.ACTION
+        )
         given = Command(level=level, verb=verb, subject=subject, size=size)
         answer = apply_command(self.graph, self.state, self.progress, given, self.now_s)
         self.state, self.progress = answer.state, changed(self.progress, answer.changes)

@@ -9,7 +9,7 @@ import numpy as np
 
 from libs.domain.execution_plan import Phase
 from libs.domain.execution_progress import PHASE_CODE, PHASES, ActionProgress, ExecutionGraph, Progress
-from libs.domain.plan_execution import IN_FLIGHT, ActionState, Command, ExecutionState, Level, Verb
+from libs.domain.plan_execution import IN_FLIGHT, ActionState, Command, CommandLevel, ExecutionState, Verb
 from libs.flux.execution.commands import Refusal, answer_action, answer_execution
 from libs.flux.execution.next_steps import reversing, unmet
 
@@ -39,12 +39,12 @@ def apply_command(
 
     A command about a phase is accepted if at least one of its actions accepts it. The others stay as they are.
     """
-    if command.level is Level.PLAN:
+    if command.level is CommandLevel.PLAN:
         answer = answer_execution(state, command.verb)
         refused = isinstance(answer, Refusal)
         return CommandAnswer(state=state if refused else answer, refusal=answer if refused else None)  # type: ignore[arg-type]
     positions = _positions(graph, command)
-    if command.level is Level.PHASE and command.verb in _ONE_ACTION:
+    if command.level is CommandLevel.PHASE and command.verb in _ONE_ACTION:
         return CommandAnswer(
             state=state, refusal=Refusal("ForOneAction", f"{command.verb} is about one action: name it")
         )
@@ -64,7 +64,7 @@ def apply_command(
 
 
 def _positions(graph: ExecutionGraph, command: Command) -> list[int]:
-    if command.level is Level.PHASE:
+    if command.level is CommandLevel.PHASE:
         phase = next((phase for phase in PHASES if phase == command.subject), None)
         if phase is None:
             raise KeyError(command.subject)

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from libs.domain.gate import GateReading
 from libs.domain.page import Page
-from libs.domain.plan_execution import Command, Level, RecordedCommand, RejectKind, Verb
+from libs.domain.plan_execution import Command, CommandLevel, RecordedCommand, RejectKind, Verb
 from libs.store.platform.database import Transaction
 from libs.store.tables import execution_commands, gate_readings
 
@@ -82,7 +82,9 @@ def list_readings(tx: Transaction, plan_execution_id: int, position: int, *, lim
 def _command(row: sa.RowMapping) -> RecordedCommand:
     kind = row["reject_kind"]
     return RecordedCommand(
-        command=Command(level=Level(row["level"]), verb=Verb(row["verb"]), subject=row["subject"], size=row["size"]),
+        command=Command(
+            level=CommandLevel(row["level"]), verb=Verb(row["verb"]), subject=row["subject"], size=row["size"]
+        ),
         actor=row["actor"],
         given_at=row["given_at"],
         reason=row["reason"],

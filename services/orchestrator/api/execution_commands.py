@@ -8,7 +8,7 @@ from typing import Annotated, Any, Self
 from fastapi import APIRouter, Depends, Response
 from pydantic import ConfigDict, Field, model_validator
 
-from libs.domain.plan_execution import Command, ExecutionState, Level, RecordedCommand, RejectKind, Verb
+from libs.domain.plan_execution import Command, CommandLevel, ExecutionState, RecordedCommand, RejectKind, Verb
 from libs.domain.principal import Role
 from libs.store.executions.commands import list_commands, record_command
 from libs.store.executions.executions import load_execution
@@ -35,7 +35,7 @@ class ExecutionCommandIn(RequestModel):
 
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
     verb: Verb
-    level: Level = Level.PLAN
+    level: CommandLevel = CommandLevel.PLAN
     subject: SomeName | None = Field(default=None, description="The phase, or the id of the action")
     size: Annotated[Number, Field(ge=0, le=1e15)] | None = Field(
         default=None, description="For edit: the new size, in units of the hardware type"
@@ -45,7 +45,7 @@ class ExecutionCommandIn(RequestModel):
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
-        if (self.level is Level.PLAN) != (self.subject is None):
+        if (self.level is CommandLevel.PLAN) != (self.subject is None):
             raise ValueError("name the phase or the action in subject; a command about the plan has none")
         if (self.verb is Verb.EDIT) != (self.size is not None):
             raise ValueError("edit needs a size, and no other command has one")
@@ -56,7 +56,7 @@ class ExecutionCommandOut(ResponseModel):
     """An accepted command, and the state of the execution after it."""
 
     verb: Verb
-    level: Level
+    level: CommandLevel
     subject: str
     state: ExecutionState
     changed: int = Field(description="Number of actions that it changed")
@@ -67,7 +67,7 @@ class RecordedCommandOut(ResponseModel):
 
     execution_command_id: int
     verb: Verb
-    level: Level
+    level: CommandLevel
     subject: str
     size: float | None
     reason: str | None
