@@ -82,7 +82,7 @@ def _lock(tx: Transaction, ids: Sequence[int]) -> dict[int, sa.Row[tuple[int, st
 
 
 def _write(
-    tx: Transaction, changes: Sequence[EventChange], achieved: Sequence[float], actor: str, now: datetime
+    tx: Transaction, changes: Sequence[EventChange], achieved: Sequence[float], author: str, now: datetime
 ) -> None:
     """Update the rows and append their history. The rows are locked, and their generations are checked."""
     ids, statuses = [one.capacity_event_id for one in changes], [one.status.value for one in changes]
@@ -99,7 +99,7 @@ def _write(
         "capacity_event_id": ids,
         "generation": [one.generation + 1 for one in changes],
         "status": statuses,
-        "changed_by": [actor] * len(changes),
+        "changed_by": [author] * len(changes),
         "reason": [one.reason for one in changes],
         "achieved": achieved,
         "changed_at": [now] * len(changes),

@@ -52,7 +52,7 @@ def propose_events(
     Raises what check_proposals raises.
     """
     tx.execute(sa.select(sa.func.pg_advisory_xact_lock(sa.func.hashtext(_LOCK))))
-    check_proposals(tx, proposals, actor=actor, capacity=capacity, despite=despite, lock=True)
+    check_proposals(tx, proposals, author=actor, capacity=capacity, despite=despite, lock=True)
     ids = new_ids(tx, _T.capacity_event_id, len(proposals))
     _insert(tx, ids, proposals, actor, now)
     after: dict[str, object] = {"status": EventStatus.PROPOSED.value}
@@ -75,14 +75,15 @@ def check_proposals(
     tx: Transaction,
     proposals: Sequence[Proposal],
     *,
-    actor: str,
+    author: str,
     capacity: Mapping[Place, float] | None = None,
     despite: Sequence[int] = (),
     lock: bool = False,
 ) -> None:
     """Check that the events may be proposed now.
 
-    lock   keep the antecedents as they are until the transaction ends
+    author   token that proposes
+    lock     keep the antecedents as they are until the transaction ends
 
     Raises ConflictingEvents; NotFound for an unknown antecedent; NotPossible for an antecedent that cannot succeed any
     more, and for a second live event of the same plan, action and effect.
@@ -91,7 +92,7 @@ def check_proposals(
     live = load_opponents(tx, proposals)
     _require_new_actions(proposals, live)
     known = frozenset(despite)
-    conflicts = find_conflicts(proposals, actor, live, capacity or {})
+    conflicts = find_conflicts(proposals, author, live, capacity or {})
     refused = [c for c in conflicts if not c.with_ or not known.issuperset(e.capacity_event_id for e in c.with_)]
     if refused:
         raise ConflictingEvents(refused)
@@ -156,7 +157,7 @@ def _require_antecedents(tx: Transaction, proposals: Sequence[Proposal], *, lock
             raise NotPossible("antecedents", f"event {event_id} is {found[event_id].value}, so it can never succeed")
 
 
-def _insert(tx: Transaction, ids: Ints, proposals: Sequence[Proposal], actor: str, now: datetime) -> None:
+def _insert(tx: Transaction, ids: Ints, proposals: Sequence[Proposal], author: str, now: datetime) -> None:
     count = len(proposals)
     effects = [effect_columns(one.effect) for one in proposals]
     columns: dict[str, Column] = {name: [e[name] for e in effects] for name in (effects[0] if effects else ())}
@@ -171,7 +172,7 @@ def _insert(tx: Transaction, ids: Ints, proposals: Sequence[Proposal], actor: st
         "capacity_event_id": ids,
         **columns,
         "writer": [one.writer.value for one in proposals],
-        "author": [actor] * count,
+        "author": [author] * count,
         "proposed_at": [now] * count,
         **started,
     }
@@ -191,7 +192,7 @@ def _insert(tx: Transaction, ids: Ints, proposals: Sequence[Proposal], actor: st
     history: dict[str, Column] = {
         "capacity_event_id": ids,
         "generation": [1] * count,
-        "changed_by": [actor] * count,
+        "changed_by": [author] * count,
         "reason": columns.get("reason", []),
         **started,
     }

@@ -63,7 +63,7 @@ def post_events(
         if dry_run:
             with context.database.snapshot() as tx:
                 capacity = granted_capacity(tx)
-                check_proposals(tx, proposals, actor=principal.name, capacity=capacity, despite=body.despite)
+                check_proposals(tx, proposals, author=principal.name, capacity=capacity, despite=body.despite)
             return JSONResponse(ProposedOut(capacity_event_ids=[]).model_dump())
 
         def effect(tx: Transaction) -> Answer:

@@ -3,6 +3,7 @@
 import io
 import json
 import tracemalloc
+from collections.abc import Iterator
 
 import numpy as np
 import orjson
@@ -11,10 +12,19 @@ import pyarrow.parquet as pq
 import pytest
 
 from libs.interchange.files.bounds import open_parquet, require_decodable
-from libs.interchange.files.decoded import TooLarge, charge, charging, held, json_bytes, read_json
+from libs.interchange.files.decoded import _PURSE, TooLarge, charge, charging, held, json_bytes, read_json
 from libs.interchange.files.errors import InterchangeError
 from libs.interchange.files.parquet_footer import read_footer
 from libs.interchange.files.parquet_pages import DELTA_BYTE_ARRAY, pages_of
+
+
+@pytest.fixture(autouse=True)
+def purse() -> Iterator[None]:
+    """Leave no purse behind, because later tests of this process would have to pay."""
+    token = _PURSE.set(None)
+    yield
+    _PURSE.reset(token)
+
 
 DOCUMENTS = {
     "objects": b"[" + b"{}," * 100_000 + b"{}]",
