@@ -16,6 +16,7 @@ from libs.carriers.simulated import SimulatedCarrier, SimulatedCarrierSettings
 from libs.domain.execution_plan import Action, ExecutionPlan, Phase, PoolRoom
 from libs.domain.plan_execution import Command, CommandLevel, ExecutionState, RecordedCommand, Terms, Verb
 from libs.domain.plan_run import PlanTrigger
+from libs.executions.give_command import give_command
 from libs.interchange.world.execution_plan import execution_plan_document
 from libs.store.executions.executions import load_execution
 from libs.store.planner.placement_plans import commit_placement_plan
@@ -23,7 +24,6 @@ from libs.store.planner.plan_runs import create_plan_run
 from libs.store.platform.database import Database
 from libs.store.platform.migrate import migrate
 from services.orchestrator.create_execution import DAG, create_execution
-from services.orchestrator.give_command import give_command
 from services.orchestrator.reconcilers.advance_executions import AdvanceExecutions, Systems
 from services.standalone.postgres import running_postgres
 

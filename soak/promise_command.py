@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 import tempfile
 from pathlib import Path
@@ -21,6 +22,8 @@ def soak_promise(arguments: list[str]) -> int:
     parser.add_argument("--requests", type=float, default=40.0, help="new reservations a day")
     parser.add_argument("--solve-every", type=float, default=3600.0, metavar="S", help="simulated seconds")
     parser.add_argument("--kills", type=float, default=0.0005, help="chance that a worker dies at a crash point")
+    parser.add_argument("--report", type=Path, metavar="FILE", help="write the figures so far to it, again and again")
+    parser.add_argument("--real-hours", type=float, default=math.inf, metavar="H", help="end after so many hours")
     asked = parser.parse_args(arguments)
     from libs.observability.logs import configure_logging
     from soak.promise.month import Month, Plan
@@ -35,7 +38,7 @@ def soak_promise(arguments: list[str]) -> int:
         kills=asked.kills,
     )
     with tempfile.TemporaryDirectory(prefix="plimsoll-promise-") as home:
-        figures = Month(plan, Path(home)).run()
+        figures = Month(plan, Path(home), report=asked.report, real_s=asked.real_hours * 3600).run()
     sys.stdout.write(json.dumps(figures, indent=1) + "\n")
     least = figures["least"]
     assert isinstance(least, dict)

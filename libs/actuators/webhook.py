@@ -147,7 +147,7 @@ def create(clock: Clock) -> Actuator:
     """Return a WebhookActuator with settings from the environment, for the registry. Calls run in real time, not on the
     Clock.
     """
-    return WebhookActuator(WebhookSettings())  # type: ignore[call-arg]  # from the environment
+    return WebhookActuator(WebhookSettings.from_environment())
 
 
 def _document(step: StepRequest) -> dict[str, object]:

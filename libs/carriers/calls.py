@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import httpx
 import orjson
 
+from libs.reconcile.call_retries import Retries
 from libs.reconcile.outgoing import trusted_by
 
 T = TypeVar("T")
@@ -72,6 +73,19 @@ class Calls:
             return Reply(status=None, message=f"no answer in {self._limits.timeout_s:g} s")
         except httpx.HTTPError as error:
             return Reply(status=None, message=f"{type(error).__name__}: {error}"[:_MESSAGE_LENGTH_MAX])
+
+    async def read(self, url: str, *, headers: Mapping[str, str], retries: Retries) -> Reply:
+        """Return the reply to a GET. Repeat it while there is no answer, or the answer is 429 or 5xx.
+
+        The limit on one call is that of CallLimits.
+        """
+        reply = await self.send("GET", url, headers=headers)
+        for failures in range(1, retries.attempts_max):
+            if reply.status is not None and reply.status != 429 and reply.status < 500:
+                break
+            await asyncio.sleep(max(retries.backoff.wait_s(failures), reply.again_s or 0.0))
+            reply = await self.send("GET", url, headers=headers)
+        return reply
 
 
 def work_off(items: Sequence[T], work: Callable[[Calls, T], Awaitable[R]], limits: CallLimits, *, left: R) -> list[R]:

@@ -6,62 +6,23 @@ So quotas, approvals and the judge of that region apply, as to every other reque
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import Any, Self
+from typing import Any
 from urllib.parse import urlencode
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, HttpUrl, ValidationError, model_validator
 
 from libs.carriers.answers import ABOUT_THE_CALL
 from libs.carriers.calls import CallLimits, Calls, Reply, work_off
 from libs.carriers.carrier import Carrier
+from libs.carriers.portal_addresses import Portals, PortalSettings, TokenError
 from libs.domain.action_outcome import ActionRequest, Answer, Outcome
 from libs.domain.service_reservation import ServiceReservation
 from libs.flux.reservation_sizes import ReservationTable
-from libs.reconcile.environment import Settings
-from libs.reconcile.outgoing import require_encrypted
 
 _SAME = 1e-6
 """Relative difference of two capacities below which they are the same."""
 _POLL_S = 10.0
 _OPEN = frozenset({"submitted", "assessing", "awaiting_approval", "scheduled"})
-
-
-class PortalAddress(BaseModel):
-    """The portal of a region, and the file that holds a token for it."""
-
-    model_config = ConfigDict(extra="forbid")
-    url: HttpUrl
-    token_file: Path
-    http_allowed: bool = False
-
-    @model_validator(mode="after")
-    def _encrypted(self) -> Self:
-        require_encrypted(str(self.url), plain_allowed=self.http_allowed, setting="http_allowed of this portal")
-        return self
-
-
-class Portals(BaseModel):
-    """The file that PLIMSOLL_PORTALS names: region -> its portal."""
-
-    model_config = ConfigDict(extra="forbid")
-    regions: dict[str, PortalAddress]
-
-
-class PortalSettings(Settings):
-    """The file of portals, and the limits on calls."""
-
-    portals: Path = Field(validation_alias="PLIMSOLL_PORTALS")
-    portal_ca: Path | None = Field(default=None, validation_alias="PLIMSOLL_PORTAL_CA")
-    portal_timeout_s: float = Field(default=10.0, gt=0, le=300, validation_alias="PLIMSOLL_PORTAL_TIMEOUT_S")
-
-    def read(self) -> Portals:
-        """Return the content of the file. Raises ValueError that names the file and the field."""
-        try:
-            return Portals.model_validate_json(self.portals.read_bytes())
-        except (OSError, ValidationError) as error:
-            raise ValueError(f"{self.portals} (PLIMSOLL_PORTALS): {error}") from error
 
 
 class PortalCarrier:
@@ -89,18 +50,25 @@ class PortalCarrier:
         if request.size <= 0:
             return Answer(outcome=Outcome.FAILED, message=f"{found.reservation} would be empty: take the action over")
         try:
-            token = portal.token_file.read_text().strip()
-        except OSError as error:
-            return _unknown(f"the token cannot be read: {error}")
-        return await _Resize(calls, str(portal.url).rstrip("/"), token, found, request).answer()
+            headers = portal.headers("plimsoll-orchestrator")
+        except TokenError as error:
+            return _unknown(str(error))
+        return await _Resize(calls, portal.base, headers, found, request).answer()
 
 
 class _Resize:
     """One request about one reservation."""
 
-    def __init__(self, calls: Calls, url: str, token: str, found: ServiceReservation, request: ActionRequest) -> None:
-        self._calls, self._url, self._name, self._request = calls, url, found.reservation, request
-        self._headers = {"Authorization": f"Bearer {token}", "User-Agent": "plimsoll-orchestrator"}
+    def __init__(
+        self,
+        calls: Calls,
+        url: str,
+        headers: Mapping[str, str],
+        found: ServiceReservation,
+        request: ActionRequest,
+    ) -> None:
+        self._calls, self._url, self._headers = calls, url, dict(headers)
+        self._name, self._request = found.reservation, request
         self._wanted_rru = request.size * found.rru
 
     async def answer(self) -> Answer:
@@ -165,6 +133,7 @@ def create(rows: Iterable[ServiceReservation]) -> Carrier:
     """Return a PortalCarrier with settings from the environment, and with the rows of `service_reservations`. Calls run
     in real time, not on the Clock.
     """
-    settings = PortalSettings()  # type: ignore[call-arg]  # from the environment
-    limits = CallLimits(timeout_s=settings.portal_timeout_s, ca=settings.portal_ca)
-    return PortalCarrier(settings.read(), rows, limits)
+    settings = PortalSettings.from_environment()
+    if settings.portals is None:
+        raise ValueError("PLIMSOLL_RESIZE_CARRIER=portal needs PLIMSOLL_PORTALS")
+    return PortalCarrier(settings.read(), rows, settings.limits())

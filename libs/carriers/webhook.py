@@ -75,4 +75,4 @@ class TrafficWebhook:
 
 def create(clock: Clock) -> Carrier:
     """Return a TrafficWebhook with settings from the environment. Calls run in real time, not on the Clock."""
-    return TrafficWebhook(TrafficWebhookSettings())  # type: ignore[call-arg]  # from the environment
+    return TrafficWebhook(TrafficWebhookSettings.from_environment())

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from libs.domain.plan_execution import ExecutionState, RejectKind
+
 
 class ApprovalKind(StrEnum):
     """The kind of thing that needs an approval."""
@@ -17,6 +19,8 @@ class ApprovalKind(StrEnum):
     RRU_CLASS = "rru_class"
     BELOW_HOLD = "below_hold"
     """Moves of a plan that leave a reservation below its promise for a while."""
+    PLAN_ACTION = "plan_action"
+    """An action of a placement plan under execution. The owner of the service may decide it."""
 
 
 class ApprovalStatus(StrEnum):
@@ -63,9 +67,13 @@ class Approval:
     """An approval, pending or decided.
 
     reservation   name of the reservation that the request is about; None: the approval is about something else
-    owner         owner of that reservation
+    owner         owner of that reservation; of an action, of the reservation that holds the service there
+    plan_execution_id, position   of an action: the execution, and its position there
+    execution_state   state of that execution
+    reject_kind   of a rejected action: the kind of the reason
     change        the requested change: the spec of a request, the changed fields of a policy, the event of a
-                  maintenance, the new version of a class of the RRU catalogue, or the moves of a plan below *hold*
+                  maintenance, the new version of a class of the RRU catalogue, the moves of a plan below *hold*, or
+                  the resize of an action
     before        the present values of the same fields; None for a new reservation, maintenance and moves
     asked_by      names of the tokens that asked for the change
     given_reason  the requesters' reason, in their words
@@ -75,6 +83,9 @@ class Approval:
     region: str
     kind: ApprovalKind
     capacity_request_id: int | None
+    plan_execution_id: int | None
+    position: int | None
+    execution_state: ExecutionState | None
     reservation: str | None
     owner: str | None
     status: ApprovalStatus
@@ -85,6 +96,12 @@ class Approval:
     given_reason: str | None
     decided_by: str | None
     decision_reason: str | None
+    reject_kind: RejectKind | None
     created_at: datetime
     decided_at: datetime | None
     generation: int
+
+    @property
+    def waited_s(self) -> float | None:
+        """Return the seconds on the Clock from the question to the decision; None while it waits."""
+        return None if self.decided_at is None else (self.decided_at - self.created_at).total_seconds()

@@ -9,7 +9,10 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditEntry:
-    """One action: the actor, the subject, the time, and the values before and after."""
+    """One action: the actor, the subject, the time, and the values before and after.
+
+    person   the person behind the actor; None in entries from before persons were recorded
+    """
 
     audit_entry_id: int
     at: datetime
@@ -20,3 +23,4 @@ class AuditEntry:
     before: Mapping[str, object] | None
     after: Mapping[str, object] | None
     reason: str | None
+    person: str | None

@@ -1,4 +1,4 @@
-"""Gates: conditions under which an action goes on, and the readings that tell."""
+"""Gates: conditions under which an action goes on, and the readings that decide them."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ class Verdict(StrEnum):
 
 
 class GateMode(StrEnum):
-    """Effect of a bad gate."""
+    """Reaction to a bad verdict."""
 
     OBSERVE = "observe"
-    """Nothing: its readings are kept, so that people learn whether to trust it."""
+    """Only keep the readings, so that people learn whether to trust the gate."""
     HOLD = "hold"
     REVERSE = "reverse"
-    """Bring the traffic of the shift back if no person had a hand in it; hold otherwise."""
+    """Bring the traffic of the shift back, unless a person changed the shift; then hold."""
 
 
 class GateTime(StrEnum):
@@ -38,15 +38,15 @@ class GateTime(StrEnum):
 class Gate:
     """One condition on measurements.
 
-    query        what to measure; {product}, {service}, {region} and {to_region} stand for those of the action
+    query        what to measure; {product}, {service}, {region} and {to_region} are replaced by the names of the action
     source       the adapter that measures, such as `prometheus` or `load_test`
     most, least  the value must lie between them; None: no bound on that side
     product, service   only for actions of this one; None: all
-    samples_min  readings with a value that it takes for a verdict, good or bad
-    bad_min      readings in a row out of bounds that it takes for bad
-    age_s_max    seconds; an older reading says nothing
-    unknown_s_max  seconds that an action holds for an unknown verdict
-    then         what follows then: HOLD asks a person, REVERSE brings the traffic of a shift back. It never goes on.
+    samples_min  least number of readings with a value for the verdict good or bad
+    bad_min      least number of consecutive readings out of bounds for the verdict bad
+    age_s_max    seconds after which a reading no longer counts
+    unknown_s_max  seconds that an action holds while the verdict is unknown
+    then         reaction after that time: HOLD asks a person, REVERSE brings the traffic of a shift back
     """
 
     name: str

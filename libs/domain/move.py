@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-import numpy as np
-
-from libs.domain.arrays import Bools, Floats, Ints
-from libs.domain.departure_exceptions import StoredExceptions
-from libs.domain.departure_wait import KnownWaits, ServerWait
-from libs.domain.holding import Holding
-from libs.domain.mover import Mover
-from libs.domain.spare import IdleServers, Spare
+from libs.domain.departure_wait import ServerWait
 
 
 class MoveStep(StrEnum):
@@ -184,103 +176,6 @@ class RunningMove:
         """
         is_in_doubt = MoveStep.ABORT in self.steps
         return self.from_reservation_id is not None and not self.from_buffer and not is_in_doubt
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class WaitingServers:
-    """N servers that are up, need a move, and have none: they are not where they should be, in doubt or unclean, or
-    have another host profile than their reservation.
-
-    id, generation, msb_id     (N,) int
-    current_id, target_id      (N,) int    reservation ids; 0: none. A server in doubt may be in `current_id`
-    in_doubt                   (N,) bool   the server's last step has no known outcome
-    in_use                     (N,) bool
-    other_profile              (N,) bool   the target's host profile differs from the server's
-    unclean                    (N,) bool   the server left a reservation and was not cleaned since
-    from_buffer                (N,) bool   the current reservation is a shared buffer
-    to_buffer                  (N,) bool   the target is a shared buffer
-    lent                       (N,) bool   a reservation has the server for the time of an exchange: it is `target_id`
-    leaves_rru                 (N,) RRU    RRU that the current reservation loses when the server leaves
-    """
-
-    id: Ints
-    generation: Ints
-    msb_id: Ints
-    current_id: Ints
-    target_id: Ints
-    in_use: Bools
-    other_profile: Bools
-    unclean: Bools
-    in_doubt: Bools
-    leaves_rru: Floats
-    from_buffer: Bools
-    to_buffer: Bools
-    lent: Bools
-
-    def __len__(self) -> int:
-        return len(self.id)
-
-    @property
-    def urgent(self) -> Bools:
-        """Return which servers leave a shared buffer for a reservation, (N,): the replacements. A free server that is
-        lent is as urgent, because others wait for it.
-        """
-        is_replacement = self.from_buffer & ~self.to_buffer & (self.target_id != 0)
-        return np.asarray(is_replacement | (self.lent & (self.current_id == 0)))
-
-    @property
-    def runs(self) -> Bools:
-        """Return which servers may run something of a reservation, (N,).
-
-        A clean server of a shared buffer runs nothing, unless an allocator says that it is in use. One that an older
-        version joined to its buffer is unclean.
-        """
-        return np.asarray((self.current_id != 0) & (~self.from_buffer | self.unclean | self.in_use))
-
-    @property
-    def stays(self) -> Bools:
-        """Return which servers stay in their reservation or buffer, (N,): only their host profile changes."""
-        return np.asarray((self.current_id == self.target_id) & (self.target_id != 0) & ~self.in_doubt)
-
-    @property
-    def need_steps(self) -> Bools:
-        """Return which servers need a step, (N,). The others are clean, run nothing, and enter or leave a shared
-        buffer: it only has to be recorded.
-        """
-        enters = (self.target_id != 0) & (~self.to_buffer | self.other_profile)
-        return np.asarray(self.runs | self.in_doubt | self.unclean | enters)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class MovesSnapshot:
-    """The input of the mover's decision, read at one moment.
-
-    waiting        servers that wait for a move; only the urgent servers if the bounds let no other move start
-    msb_servers    msb_id -> number of servers
-    msb_started    msb_id -> number of moves started in the last minute; empty if no bound limits this number
-    holdings       holdings of the live reservations that a server must leave, without shared buffers
-    waiting_since  since this time, some server could not leave on every tick; None: no server waits
-    spares         servers that are lent to reservations
-    idle           servers that may be lent; None: not looked for, because no server waited on the last tick
-    waits          the stored waits of servers that may not leave yet
-    exceptions     the departures below *hold* that the plan needs; None: it needs none
-    hurried        ids of the servers that operators want out of their reservation at once
-    """
-
-    region: str
-    region_id: int
-    running: tuple[RunningMove, ...]
-    waiting: WaitingServers
-    msb_servers: Mapping[int, int]
-    mover: Mover
-    msb_started: Mapping[int, int] = field(default_factory=dict)
-    holdings: tuple[Holding, ...] = ()
-    waiting_since: datetime | None = None
-    spares: tuple[Spare, ...] = ()
-    idle: IdleServers | None = None
-    waits: KnownWaits = field(default_factory=KnownWaits)
-    exceptions: StoredExceptions | None = None
-    hurried: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

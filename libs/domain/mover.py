@@ -20,12 +20,14 @@ class MoverBounds:
     msb_share_max           share of an MSB's servers that may be leaving a reservation at a time
     msb_moves_max           concurrent moves of any kind in one MSB
     msb_starts_per_minute   moves started in one MSB in any minute
+    loan_s_max              seconds that a loan of a server may last; None: LOAN_S_MAX (libs/domain/spare.py)
     """
 
     moves_max: int | None = None
     msb_share_max: float | None = None
     msb_moves_max: int | None = None
     msb_starts_per_minute: int | None = None
+    loan_s_max: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,9 @@ from enum import StrEnum
 
 
 class PlanKind(StrEnum):
-    """The origin of a plan. Only import and solve plans form the lineage; the others change servers by generation."""
+    """The origin of a plan. Only plans of imports and solves form the lineage. The others compare and swap the
+    generation of each server.
+    """
 
     IMPORT = "import"
     SOLVE = "solve"

@@ -95,6 +95,8 @@ class Verb(StrEnum):
     """Change the size that a resize leads to."""
     OVERRIDE = "override"
     """Go on in spite of the present verdict of the gates of an action."""
+    OVERRIDE_FREEZE = "override_freeze"
+    """Begin in spite of the freezes that hold it now."""
 
 
 class RejectKind(StrEnum):
@@ -110,7 +112,7 @@ class RejectKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """A wish of a person about an execution.
+    """A command of a person about an execution.
 
     subject   the name of a phase or of an action; "" for the plan
     size      of EDIT: the new size, in units of the hardware type

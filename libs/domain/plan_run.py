@@ -32,6 +32,7 @@ class PlanRun:
     """One run of the planner.
 
     dry_run         True: the run's plan is stored for reading, and does not become the target plan
+    what_if         changes of the world that the run plans for, a PlacementWhatIf as a document; None: none
     attempts        number of attempts so far
     input_versions  input -> version that the run reads. Like window and parent, it is None before the run begins
     window_start, window_end   the measurements used, in whole days of UTC
@@ -43,6 +44,7 @@ class PlanRun:
     requested_by: str | None
     request_reason: str | None
     dry_run: bool
+    what_if: Mapping[str, object] | None
     status: PlanRunStatus
     attempts: int
     input_versions: Mapping[str, int] | None

@@ -76,6 +76,13 @@ class RegionPolicy:
     reservation_churn_share: float = _share(
         0.1, "Share of a reservation's servers in use that plans may preempt within 24 hours", le=1
     )
+    rack_phase_share: float = _share(
+        0.1,
+        "Share of reservations, the ones with the worst racks, that the second phase of a solve spreads; 0: no such "
+        "phase",
+        le=1,
+    )
+    """Source: RAS, 4.1.3. A share above 0 allows at least one reservation (docs/designs/0048)."""
     rebuild_after_s: float = field(
         default=14400.0,
         metadata={

@@ -48,12 +48,27 @@ _INCLUDED = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Principal:
-    """The holder of a token. A requester may act only for `owners`; an operator may act for every owner."""
+    """The client behind a request. A requester may act only for `owners`; an operator may act for every owner.
 
-    token_id: int
+    token_id     its token; None: it logged in at an issuer
+    name         the actor of its changes: the token's name, or the person who logged in
+    person       the person behind the name, whom four eyes compare
+    session_id   the session in which it uses the token; None: the request carried the token itself
+    lacking      a sentence about what its issuer left out, for answers that refuse; "": nothing
+    """
+
+    token_id: int | None
     name: str
+    person: str
     role: Role
     owners: frozenset[str] = frozenset()
+    session_id: int | None = None
+    lacking: str = ""
+
+    @property
+    def holder(self) -> int | str:
+        """The key of what belongs to this client alone: the id of its token, or its person."""
+        return self.name if self.token_id is None else self.token_id
 
     def may_act_for(self, owner: str) -> bool:
         """Return whether the holder may request, change and return capacity of `owner`."""
@@ -64,6 +79,7 @@ class Principal:
 class Token:
     """An API token as listed: without the secret, which is shown once.
 
+    person           the person who holds it, as four eyes compare them; None: the token stands for itself
     previous_until   time until which the secret before the last rotation is still valid
     """
 
@@ -71,6 +87,7 @@ class Token:
     name: str
     role: Role
     owners: tuple[str, ...]
+    person: str | None
     created_at: datetime
     revoked_at: datetime | None
     previous_until: datetime | None

@@ -23,6 +23,7 @@ class RegionConditionType(StrEnum):
     ACTUATOR_REACHABLE = "ActuatorReachable"
     MOVING = "Moving"
     ROOM_TO_MOVE = "RoomToMove"
+    LOANS_RETURNED = "LoansReturned"
     MAINTENANCE_RETURNS = "MaintenanceReturns"
     SOLVED = "Solved"
 

@@ -62,7 +62,9 @@ class RegionSummary:
     """Servers by hardware type, and the coverage of reservations: by target bindings, and by the servers that they hold
     now.
 
-    degraded              number of reservations with a shortfall
+    reservations          number of reservations, shared buffers included
+    degraded              number of them with a shortfall
+    capacity_rru          sum of the capacities that they want
     embedded_buffer_rru   sum of the largest MSB over the reservations that survive the loss of one
     shared_buffer_rru     total of the shared buffers
     shortfall_rru         sum of the shortfalls

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from libs.domain.arrays import Bools, Floats, Ints, Names
 from libs.domain.move import MoveStep
 from libs.domain.mover import MoverBounds
+from libs.domain.wave_loans import WaveLoans
 
 NONE = -1
 """The value for no reservation, in an array of rows of reservations."""
@@ -31,6 +34,7 @@ class MovesToMake:
     gone        (N,) bool    the server has left its reservation, or was asked to: what is held does not count it
     takes       (N,) bool    the move still has to take the server from a reservation other than a shared buffer
     seconds     (N,) s       expected time of the steps that remain
+    to_buffer   (N,) bool    `to` is a shared buffer, whose servers join nothing
     """
 
     server: Ints
@@ -42,9 +46,15 @@ class MovesToMake:
     gone: Bools
     takes: Bools
     seconds: Floats
+    to_buffer: Bools
 
     def __len__(self) -> int:
         return len(self.server)
+
+    @property
+    def joins(self) -> Bools:
+        """Return which servers (N,) go to another reservation, shared buffers aside."""
+        return np.asarray((self.to != NONE) & ~self.to_buffer)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -65,6 +75,19 @@ class Promises:
         return len(self.name)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForetoldLoan:
+    """The servers that a plan expects to be lent to one reservation.
+
+    servers   most of them at a time
+    seconds   expected time from the first loan to the last return
+    """
+
+    reservation_id: int
+    servers: int
+    seconds: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class WavePlan:
     """The waves of N moves.
@@ -75,6 +98,7 @@ class WavePlan:
     below      (N,) bool   the server leaves although its reservation then falls below *hold*
     approved   number of waves that need no approval; all later ones wait for it
     below_rru  (R,) RRU    the most that each reservation holds below its promise through them; 0: none is its
+    loans      the servers that are lent meanwhile. A wave may consist of loans alone
     """
 
     wave: Ints
@@ -83,6 +107,7 @@ class WavePlan:
     below: Bools
     approved: int
     below_rru: Floats
+    loans: WaveLoans = field(default_factory=WaveLoans)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -110,6 +135,7 @@ class MovingState:
     reservation_profile   reservation id -> the number of its host profile
     buffers               ids of the shared buffers
     step_s                median seconds of the steps that were measured
+    lent_to               (S,) int    reservation that has the server on loan, or gets it; 0: none. None: none is lent
     """
 
     id: Ints
@@ -123,3 +149,4 @@ class MovingState:
     running: RunningRows
     bounds: MoverBounds = field(default_factory=MoverBounds)
     step_s: Mapping[MoveStep, float] = field(default_factory=dict)
+    lent_to: Ints | None = None

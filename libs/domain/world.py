@@ -119,6 +119,8 @@ class PlanningInputs:
     presence_min     (P, R)         least share of a product's traffic in a region
     presence_max     (P, R)         largest share of a product's traffic in a region
     load_tests       load tests of the services whose capacity must survive the loss of a region
+    granted          (T, K, R)      capacity that the regions grant, with the changes by other writers that are due
+                                    before the end of each step; nan: not known; None: nowhere known
     """
 
     step: Ints
@@ -133,6 +135,7 @@ class PlanningInputs:
     controls: ServiceControls
     load_tests: LoadTests
     policy: FluxPolicy = field(default_factory=FluxPolicy)
+    granted: Floats | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -167,8 +170,22 @@ class ServiceModels:
     reasons: Names
 
     def start_baseline(self, inputs: PlanningInputs) -> Floats:
-        """Return the (T, K, R) baseline with the changes of other writers until the end of each step; at least 0."""
-        return np.maximum(self.baseline + inputs.ledger, 0.0)
+        """Return the (T, K, R) baseline with the changes of other writers until the end of each step; at least 0.
+
+        It is the granted capacity where that is known, but never less than the use: a service that uses more than it is
+        granted needs what it uses.
+        """
+        used: Floats = np.maximum(self.baseline + inputs.ledger, 0.0)
+        return used if inputs.granted is None else np.fmax(used, inputs.granted)
+
+    def present_capacity(self, inputs: PlanningInputs) -> Floats:
+        """Return the (K, R) capacity from which resizes start: what is granted, or the baseline where that is not
+        known. The first step's changes of other writers count as done.
+        """
+        baseline: Floats = self.start_baseline(inputs)[0]
+        if inputs.granted is None:
+            return baseline
+        return np.where(np.isnan(inputs.granted[0]), baseline, inputs.granted[0])
 
     def start_presence(self, inputs: PlanningInputs) -> Floats:
         """Return the (P, R) presence with the shifts of other writers. A region gives no more than it has."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from libs.domain.arrays import Floats
 from libs.domain.execution_plan import ExecutionPlan, PoolRoom
 from libs.domain.world import PlanningInputs, ServiceModels, Vocabulary
 from libs.flux.execution.plan import plan_execution
@@ -57,19 +58,21 @@ def plan_world(
     entering("check")
     require_clean(check_placement(words, models, inputs, solved.plan))
     execution = plan_execution(words, models, inputs, solved.plan)
-    used, room = _pools(words, problem, solved)
+    used, room = _pools(words, problem, solved, models.present_capacity(inputs))
     require_clean(check_execution(execution, used, room))
     pools = tuple(PoolRoom(region=str(r), hardware_type=str(h), used=used[r, h], room=room[r, h]) for r, h in used)
     execution = replace(execution, pools=pools)
     return Planned(words=words, models=models, inputs=inputs, problem=problem, solved=solved, execution=execution)
 
 
-def _pools(words: Vocabulary, problem: JointProblem, solved: Solved) -> tuple[Pools, Pools]:
-    """Return the capacity in use in each pool before the first step, and the room of each pool.
+def _pools(words: Vocabulary, problem: JointProblem, solved: Solved, present: Floats) -> tuple[Pools, Pools]:
+    """Return the capacity that each pool has given out before the first step, and the room of each pool.
+
+    present   (K, R) capacity from which resizes start
 
     A deficit counts as room, because it must be procured. An overfull pool has room for all that it holds.
     """
-    used = problem.pooled(problem.kappa)
+    used = problem.pooled(present)
     room = np.maximum(problem.supply[0] + solved.plan.deficit[0], used)
     places = [(h, r, (str(words.regions[r]), str(words.hardware_types[h]))) for h, r in np.ndindex(*used.shape)]
     return {name: float(used[h, r]) for h, r, name in places}, {name: float(room[h, r]) for h, r, name in places}

@@ -75,4 +75,4 @@ class LoadTest:
 
 def create(clock: Clock) -> Gauge:
     """Return a LoadTest with settings from the environment. Calls run in real time, not on the Clock."""
-    return LoadTest(LoadTestSettings())  # type: ignore[call-arg]  # from the environment
+    return LoadTest(LoadTestSettings.from_environment())

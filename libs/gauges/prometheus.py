@@ -75,4 +75,4 @@ def value_of(document: object) -> Measured:
 
 def create(clock: Clock) -> Gauge:
     """Return a PrometheusGauge with settings from the environment. Queries run in real time, not on the Clock."""
-    return PrometheusGauge(GatePrometheusSettings())  # type: ignore[call-arg]  # from the environment
+    return PrometheusGauge(GatePrometheusSettings.from_environment())

@@ -34,7 +34,7 @@ class TickScheduler(Scheduler):  # type: ignore[misc]  # celery has no types
 
     def setup_schedule(self) -> None:
         """Connect to the database. Beat calls it once, in the process that ticks."""
-        self._settings = WorkerSettings()  # type: ignore[call-arg]  # from the environment
+        self._settings = WorkerSettings.from_environment()
         self._database = Database.from_settings(self._settings)
         self._clock = self._settings.clock()
         self._wakeups: Wakeups | None = None

@@ -98,5 +98,5 @@ class JobRunner:
 @cache
 def runner_of_process(pid: int) -> JobRunner:
     """Return the runner of this process. Connections do not survive a fork, so every pool process makes its own."""
-    settings = WorkerSettings()  # type: ignore[call-arg]  # from the environment
+    settings = WorkerSettings.from_environment()
     return JobRunner(Database.from_settings(settings), settings.clock(), settings)

@@ -61,6 +61,8 @@ LEASES = Tally("plimsoll_leases_expired", "Jobs whose worker died or lost the da
 PLAN_RUNS = Tally("plimsoll_plan_runs", "Plan runs that ended", ("outcome", "reason"))
 PLAN_RUN_S = Tally("plimsoll_plan_run_seconds", "Real time of an attempt at a plan run", buckets=SECONDS)
 SPANS = Tally("plimsoll_spans_settled", "Spans that wait no longer, by what became of them", ("outcome",))
+REMINDERS = Tally("plimsoll_approval_reminders", "Reminders of approvals by what became of them", ("outcome",))
+FORGOTTEN = Tally("plimsoll_rows_forgotten", "Rows deleted after their retention", ("table",))
 PULLS = Tally("plimsoll_metric_pulls", "Hours of metric sources that were asked of Prometheus", ("outcome",))
 
 TALLIES: Sequence[Tally] = (
@@ -81,6 +83,8 @@ TALLIES: Sequence[Tally] = (
     PLAN_RUN_S,
     SPANS,
     PULLS,
+    REMINDERS,
+    FORGOTTEN,
 )
 
 _lock = threading.Lock()

@@ -26,6 +26,19 @@ def most_used(graph: ExecutionGraph, progress: Progress) -> Floats:
     return used
 
 
+def most_grown(graph: ExecutionGraph, progress: Progress, only: Bools, *, ended: bool) -> Floats:
+    """Return (Q,) the most that some actions of an execution have added to each pool, or add without a further start.
+
+    only    (N,) the actions that count
+    ended   True: nothing runs any more, so what they gave back counts too
+    """
+    change, done = _change(graph, progress), progress.is_in(ActionState.DONE)
+    counts = only & (change != 0) & (done if ended else (change > 0) & _may_be_done(progress))
+    found = np.zeros(len(graph.used))
+    np.add.at(found, graph.pool[counts], change[counts])
+    return found
+
+
 def fitting_starts(graph: ExecutionGraph, progress: Progress, ready: NDArray[np.integer[Any]]) -> Bools:
     """Return, per action of `ready`, whether its pool has room for it too, in the order given.
 

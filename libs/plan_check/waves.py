@@ -8,7 +8,9 @@ import numpy as np
 
 from libs.domain.arrays import Bools, Floats, Ints
 from libs.domain.reservation import ROUNDING
+from libs.domain.spare import SPARES_MAX
 from libs.domain.violation import Violation
+from libs.domain.wave_loans import WaveLoans
 from libs.domain.waves import FEW_SHARE, NEVER, NONE, MovesToMake, Promises, WavePlan
 
 
@@ -24,12 +26,18 @@ def check_waves(moves: MovesToMake, promises: Promises, plan: WavePlan) -> list[
       and by no more than the plan names.
     - No move waits for an approval that could go alone, at the level *hold*, after the waves that need none. No move is
       left out that could go after the last wave.
+    - Servers that become free, or go to a shared buffer, leave at *survive* alone.
+    - A lent server counts from the wave after the one in which it joins, and leaves as any other does. No reservation
+      has more than SPARES_MAX of them at a time.
     """
-    W = len(plan.seconds)
-    numbers = np.unique(plan.wave[plan.wave != NEVER])
+    W, loans = len(plan.seconds), plan.loans
+    begun = loans.begins[loans.begins >= 0]
+    numbers = np.unique(np.concatenate([plan.wave[plan.wave != NEVER], begun]))
     if not np.array_equal(numbers, np.arange(W)):
         return [Violation(reason="WrongWaves", message=f"{W} waves have the numbers {numbers.tolist()}")]
     held, found = promises.held_rru.copy(), list[Violation]()
+    if (~moves.joins & (plan.at_hold | plan.below)).any():
+        found.append(Violation(reason="Needless", message="servers leave below survive, and no reservation gets them"))
     if plan.below.any() and plan.wave[plan.below].min() < plan.approved:
         found.append(Violation(reason="NotApproved", message="servers leave below hold without an approval"))
     guarded = (moves.source != NONE) & ~moves.gone & (moves.leaves_rru > 0)
@@ -37,13 +45,15 @@ def check_waves(moves: MovesToMake, promises: Promises, plan: WavePlan) -> list[
     ends = np.searchsorted(plan.wave[order], np.arange(W + 1))
     for k in range(W):
         if k == plan.approved:
-            found += _left_out(moves, promises, np.flatnonzero(plan.wave >= k), held, guarded)
+            found += _left_out(moves, promises, np.flatnonzero(plan.wave >= k), _without(loans, held, k), guarded)
         rows = order[ends[k] : ends[k + 1]]
-        if plan.seconds[k] < moves.seconds[rows].max():
+        if plan.seconds[k] < moves.seconds[rows].max(initial=0.0):
             found.append(Violation(reason="TooShort", message=f"wave {k} is shorter than its longest move"))
         leaving = rows[guarded[rows]]
-        givers = np.unique(moves.source[leaving])
+        back = np.flatnonzero(loans.ends == k)
+        givers = np.unique(np.concatenate([moves.source[leaving], loans.reservation[back]]))
         before = held[givers]
+        np.subtract.at(held, (loans.reservation[back], loans.msb[back]), loans.rru[back])
         np.subtract.at(held, (moves.source[leaving], moves.msb[leaving]), moves.leaves_rru[leaving])
         at_hold = np.isin(givers, moves.source[leaving[plan.at_hold[leaving]]])
         below = np.isin(givers, moves.source[leaving[plan.below[leaving]]])
@@ -52,9 +62,13 @@ def check_waves(moves: MovesToMake, promises: Promises, plan: WavePlan) -> list[
         )
         found += _few(moves, promises, plan.at_hold, rows, leaving)
         found += _few(moves, promises, plan.below, rows, leaving)
+        found += _many_loans(promises, plan, k)
         joins = rows[moves.to[rows] != NONE]
         np.add.at(held, (moves.to[joins], moves.msb[joins]), moves.brings_rru[joins])
-    return [*found, *_left_out(moves, promises, np.flatnonzero(plan.wave == NEVER), held, guarded)]
+        coming = np.flatnonzero(loans.begins == k)
+        np.add.at(held, (loans.reservation[coming], loans.msb[coming]), loans.rru[coming])
+    rest = np.flatnonzero(plan.wave == NEVER)
+    return [*found, *_left_out(moves, promises, rest, _without(loans, held, W), guarded)]
 
 
 def _levels(
@@ -86,13 +100,37 @@ def _few(moves: MovesToMake, promises: Promises, few: Bools, rows: Ints, leaving
         yield Violation(reason="TooMany", message=message, reservation=str(promises.name[r]))
 
 
+def _without(loans: WaveLoans, held: Floats, k: int) -> Floats:
+    """Return `held` (R, M) without the lent servers that leave in wave k."""
+    left, back = held.copy(), np.flatnonzero(loans.ends == k)
+    np.subtract.at(left, (loans.reservation[back], loans.msb[back]), loans.rru[back])
+    return left
+
+
+def _many_loans(promises: Promises, plan: WavePlan, k: int) -> Iterator[Violation]:
+    """Yield a violation for each reservation that has too many lent servers in wave k."""
+    loans = plan.loans
+    is_there = (loans.begins <= k) & ((loans.ends > k) | (loans.ends == NEVER))
+    number = np.bincount(loans.reservation[is_there], minlength=len(promises))
+    for r in np.flatnonzero(number > SPARES_MAX):
+        message = f"{number[r]} servers are lent to {promises.name[r]} in wave {k}"
+        yield Violation(reason="TooManyLoans", message=message, reservation=str(promises.name[r]))
+
+
 def _left_out(moves: MovesToMake, promises: Promises, rows: Ints, held: Floats, guarded: Bools) -> Iterator[Violation]:
-    """Yield a violation for each move of `rows` that could go now."""
+    """Yield a violation for each move of `rows` that could go now, alone: to a reservation at *hold*, or else at
+    *survive*.
+    """
     free = rows[~guarded[rows]]
     stuck = rows[guarded[rows]]
-    total = held.sum(1)[moves.source[stuck]]
-    promise = promises.capacity_rru[moves.source[stuck]]
-    may = total - moves.leaves_rru[stuck] >= np.minimum(promise, total) - ROUNDING * promise
+    source = moves.source[stuck]
+    promise, before = promises.capacity_rru[source], held[source]
+    after = before.copy()
+    after[np.arange(len(stuck)), moves.msb[stuck]] -= moves.leaves_rru[stuck]
+    may = np.ones(len(stuck), bool)
+    for without_worst in (np.zeros(len(stuck), bool), promises.survives_msb_loss[source] & ~moves.joins[stuck]):
+        floor = np.minimum(promise, _level(before, without_worst))
+        may &= _level(after, without_worst) >= floor - ROUNDING * promise
     for row in np.concatenate([free, stuck[may]]):
         yield Violation(reason="LeftOut", message=f"the move {row} could go earlier, or at all")
 

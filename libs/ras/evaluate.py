@@ -133,12 +133,22 @@ def surplus_servers(snapshot: FleetSnapshot, binding: Indices) -> Floats:
     return np.asarray(np.maximum(held - fewest, 0.0))
 
 
+def above_rack_limit(snapshot: FleetSnapshot, binding: Indices) -> Floats:
+    """Return the RRU of each reservation above the limits of its racks, (R,): expression 2 without its price."""
+    q, racks = snapshot.reservations, len(snapshot.topology.racks)
+    rows, value = _usable(snapshot, binding)
+    keys, inverse = np.unique(binding[rows].astype(np.int64) * racks + snapshot.servers.rack[rows], return_inverse=True)
+    by_rack, of = np.bincount(inverse, value, len(keys)).astype(np.float64, copy=False), keys // max(racks, 1)
+    above = above_share(by_rack, q.rack_spread_limit[of], q.capacity_rru[of])
+    return np.bincount(of, above, len(q)).astype(np.float64, copy=False)
+
+
 def costs_by_reservation(snapshot: FleetSnapshot, binding: Indices) -> Floats:
     """Return the cost of each reservation, (R,): expressions 3 and 4, the surplus, and the penalties (6 and 7)."""
     q, policy, covered = snapshot.reservations, snapshot.policy, coverage_of(snapshot, binding)
     surplus = policy.surplus_cost * q.surplus_weight * surplus_servers(snapshot, binding)
     buffer = np.where(q.survives_msb_loss, covered.worst_msb, 0.0)
-    spread = _above(covered.by_msb, q.msb_spread_limit[:, None], q.capacity_rru[:, None]).sum(1)
+    spread = above_share(covered.by_msb, q.msb_spread_limit[:, None], q.capacity_rru[:, None]).sum(1)
     penalty = policy.shortfall_cost * covered.shortfall + policy.affinity_cost * covered.off_affinity.sum(1)
     placed = snapshot.units_per_rru * (policy.spread_cost * spread + policy.buffer_cost * buffer)
     return np.asarray(placed + surplus + snapshot.penalty_weight * penalty)
@@ -154,18 +164,15 @@ def evaluate(snapshot: FleetSnapshot, binding: Indices) -> Score:
     units, weight = snapshot.units_per_rru, snapshot.penalty_weight
     covered = coverage_of(snapshot, binding)
     moved = (s.target >= 0) & (binding != s.target)
-    rows, value = _usable(snapshot, binding)
-    racks = len(snapshot.topology.racks)
-    keys, inverse = np.unique(binding[rows].astype(np.int64) * racks + s.rack[rows], return_inverse=True)
-    by_rack, of = np.bincount(inverse, value, len(keys)).astype(np.float64, copy=False), keys // max(racks, 1)
     buffer = np.where(q.survives_msb_loss, covered.worst_msb, 0.0)
     return Score(
         # a leaving server's move is not the plan's choice
         stability=float(snapshot.leaving_cost[moved & ~s.leaving].sum()),
-        rack_spread=policy.spread_cost
-        * float((units[of] * _above(by_rack, q.rack_spread_limit[of], q.capacity_rru[of])).sum()),
+        rack_spread=policy.spread_cost * float((units * above_rack_limit(snapshot, binding)).sum()),
         msb_spread=policy.spread_cost
-        * float((units[:, None] * _above(covered.by_msb, q.msb_spread_limit[:, None], q.capacity_rru[:, None])).sum()),
+        * float(
+            (units[:, None] * above_share(covered.by_msb, q.msb_spread_limit[:, None], q.capacity_rru[:, None])).sum()
+        ),
         buffer=policy.buffer_cost * float((units * buffer).sum()),
         surplus=policy.surplus_cost * float((q.surplus_weight * surplus_servers(snapshot, binding)).sum()),
         short=policy.shortfall_cost * float((weight * covered.shortfall).sum()),
@@ -185,7 +192,7 @@ def _usable(snapshot: FleetSnapshot, binding: Indices) -> tuple[np.ndarray[tuple
     return rows, snapshot.reservations.rru[binding[rows], snapshot.servers.hardware_type[rows]]
 
 
-def _above(load: Floats, share: Floats, capacity: Floats) -> Floats:
+def above_share(load: Floats, share: Floats, capacity: Floats) -> Floats:
     """Return the RRU of `load` above the spread limit, which is `share` times `capacity`.
 
     An infinite share means no limit, for any capacity.

@@ -46,8 +46,8 @@ def _beyond(changes: PlanChanges, bounds: QuotaBounds, kept: Bools) -> Bools:
         np.add.at(after, of[rows], sign * bounds.units[rows])
     allowed = np.maximum(bounds.limit, _spent(bounds, bounds.targeted))
     excess = _spent(bounds, after) - allowed * (1.0 + ROUNDING)
-    arriving = kept & (changes.to != NONE) & (bounds.units > 0)
-    for n in np.flatnonzero(arriving & (bounds.owner[changes.to] != NONE))[::-1]:
+    arriving = np.flatnonzero(kept & (changes.to != NONE) & (bounds.units > 0))
+    for n in arriving[bounds.owner[changes.to[arriving]] != NONE][::-1]:
         q = changes.to[n]
         above, owner = after[q] - bounds.most[q], bounds.owner[q]
         if excess[owner] > 0 and above > 0:

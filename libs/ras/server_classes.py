@@ -17,9 +17,9 @@ Index = NDArray[np.intp]
 class Places:
     """The K places of a region.
 
-    A place is a group of lasting servers in one MSB, of hardware types with the same value to every reservation.
-    Servers that are pinned are places of their own, because they cannot move. Plans may count on lasting servers: see
-    Servers.lasting and Servers.pinned in libs/domain/fleet.py.
+    A place is a group of lasting servers in one MSB, of hardware types with the same value to every reservation. It is
+    in one rack where a plan counts by rack. Servers that are pinned are places of their own, because they cannot move.
+    Plans may count on lasting servers: see Servers.lasting and Servers.pinned in libs/domain/fleet.py.
 
     of    (S,) int   the place of each server; -1: the server is not lasting
     size  (K,) int   the number of servers of each place
@@ -36,13 +36,17 @@ class Places:
         return np.bincount(keys, minlength=reservations * K).reshape(reservations, K)
 
 
-def places_of(snapshot: FleetSnapshot) -> Places:
-    """Return the places of a region: its lasting servers by MSB and by value to reservations."""
+def places_of(snapshot: FleetSnapshot, position: NDArray[np.int32] | None = None) -> Places:
+    """Return the places of a region: its lasting servers by position and by value to reservations.
+
+    position  (S,) int  the MSB or rack of each server; None: its MSB
+    """
+    position = snapshot.server_msb if position is None else position
     servers = snapshot.servers
     rows = np.flatnonzero(servers.lasting)
     _, kind = np.unique(snapshot.reservations.rru, axis=1, return_inverse=True)  # equal for types of equal value
     worth = kind.ravel()[servers.hardware_type[rows]].astype(np.int64)
-    number = snapshot.server_msb[rows].astype(np.int64) * (len(snapshot.hardware_types) + 1) + worth
+    number = position[rows].astype(np.int64) * (len(snapshot.hardware_types) + 1) + worth
     number = 2 * number + servers.pinned[rows]
     _, place, size = np.unique(number, return_inverse=True, return_counts=True)
     of = np.full(len(servers), -1, np.intp)

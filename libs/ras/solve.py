@@ -17,12 +17,16 @@ import numpy as np
 from libs.assignment import Limits, Objective, Progress, Result, StoppedBy, solve
 from libs.domain.arrays import Indices, Ints
 from libs.domain.fleet import FREE, FleetSnapshot, TargetPlan
-from libs.plan_check.churn import check_churn, churn_budget, counted_preemptions
+from libs.plan_check.churn import ChurnBudget, check_churn, churn_budget, counted_preemptions
 from libs.plan_check.hard_limits import excess
 from libs.ras.bundle_limits import with_time
 from libs.ras.churn import Churn, divided
 from libs.ras.evaluate import Score, coverage_of, evaluate
 from libs.ras.extraction import extract_targets
+from libs.ras.phases.clock import Clock
+from libs.ras.phases.racks import NAME as RACKS
+from libs.ras.phases.racks import spread_racks
+from libs.ras.phases.report import PhaseReport
 from libs.ras.retiring_servers import give_up_leaving
 from libs.ras.server_classes import places_of
 from libs.ras.solve_result import SolveReport, SolveResult
@@ -51,10 +55,11 @@ def plan_target_bindings(
     progress: Listener | None = None,
     cancelled: Callable[[], bool] | None = None,
 ) -> SolveResult:
-    """Return the target binding of every server: minimise expressions 1 and 3 to 7, and spread racks at no cost.
+    """Return the target binding of every server: minimise expressions 1 and 3 to 7, and then refine the worst racks.
 
-    The plan is never worse than the present targets. A request that cannot be met raises no error: the report has its
-    shortfall. Source: RAS, section 3.5; departures in docs/adr/0003 to 0005.
+    The first phase has all reservations and no goal for racks; later phases refine its plan for a few reservations, in
+    the time that is left (docs/designs/0048). The plan is never worse than the present targets. A request that cannot
+    be met raises no error: the report has its shortfall. Source: RAS, section 3.5; departures in docs/adr/0003 to 0005.
 
     progress   receives phase, incumbent, bound and gap
     cancelled  returns whether to stop; the best plan so far is then the answer
@@ -90,11 +95,15 @@ class _Solve:
             if budget.exceeded_by(wanted):
                 most = divided(budget, wanted)
                 found, target = self._plan(self.limits, most)
-        with self._step("evaluation"):
-            present = give_up_leaving(self.snapshot, np.maximum(self.snapshot.servers.target, FREE))
+        present = give_up_leaving(self.snapshot, np.maximum(self.snapshot.servers.target, FREE))
+        with self._step("evaluation", say=False):
             score, stay = evaluate(self.snapshot, target), evaluate(self.snapshot, present)
             if not self._is_better(target, score, stay) or check_churn(self.snapshot, target):
-                target, score = present, stay  # only the scores know racks; a tie keeps the present targets
+                target = present  # only the scores know racks; a tie keeps the present targets
+        first = target
+        target, phases = self._refined(target, budget)
+        with self._step("evaluation"):
+            score = evaluate(self.snapshot, target)
             least_penalty = self._least_penalty(found, score)
             covered = coverage_of(self.snapshot, target)
             churn, over_cost = None, 0.0
@@ -117,12 +126,23 @@ class _Solve:
             units_per_rru=self.snapshot.units_per_rru,
             neighbourhoods=found.tries,
             improved=found.timeline[-1].made if found.timeline else 0,
-            stopped_by={StoppedBy.TIME: "time", StoppedBy.CANCELLED: "cancelled"}.get(found.stopped_by, "finished"),
-            proven=found.stopped_by is StoppedBy.OPTIMAL,
+            stopped_by=_ended(found, phases),
+            proven=found.stopped_by is StoppedBy.OPTIMAL and np.array_equal(first, target),
             seed=self.seed,
             churn=churn,
+            phases=phases,
         )
+        self._tell("evaluation", score.total_without_rack, report.lower_bound)
         return SolveResult(plan=TargetPlan(target=target, parent_plan_id=self.snapshot.target_plan_id), report=report)
+
+    def _refined(self, target: Indices, budget: ChurnBudget | None) -> tuple[Indices, tuple[PhaseReport, ...]]:
+        """Return the plan after the later phases, and the reports of those that had something to do."""
+        limit_s = self.limits.time_s_max
+        until = math.inf if limit_s is None else self.started + limit_s
+        with self._step(RACKS):
+            clock = Clock(until=until, cancelled=self.cancelled)
+            target, report = spread_racks(self.snapshot, target, budget, self.limits, clock, seed=self.seed)
+        return target, () if report is None else (report,)
 
     def _plan(self, limits: Limits, churn_most: Ints | None = None) -> tuple[Result, Indices]:
         """Return the answer of the solver and the targets (S,) that follow, with a limit on preemptions (R,)."""
@@ -178,7 +198,7 @@ class _Solve:
             return max(0.0, found.bound[1])
         if score.penalty <= SAME * max(1.0, score.total):
             return 0.0
-        alone = state_region(self.snapshot, penalties_only=True)
+        alone = state_region(self.snapshot, goals=(PENALTY,))
         return max(0.0, sum(self._solved(alone, replace(self.limits, neighbourhoods_max=0), None).bound[1:]))
 
     def _tell(self, phase: str, incumbent: float = math.inf, bound: float = 0.0) -> None:
@@ -193,6 +213,13 @@ class _Solve:
         began = time.perf_counter()
         yield
         self.step_s[name] = self.step_s.get(name, 0.0) + time.perf_counter() - began
+
+
+def _ended(found: Result, phases: tuple[PhaseReport, ...]) -> str:
+    """Return "finished", or what ended the first phase or a later one."""
+    cut = [phase.stopped_by for phase in phases if phase.stopped_by != "finished"]
+    first = {StoppedBy.TIME: "time", StoppedBy.CANCELLED: "cancelled"}.get(found.stopped_by)
+    return first or (cut[0] if cut else "finished")
 
 
 class _Heard:

@@ -12,6 +12,7 @@ from libs.domain.arrays import Floats, Ints, Names
 from libs.domain.fleet import TargetPlan
 from libs.ras.churn import Churn
 from libs.ras.evaluate import Score
+from libs.ras.phases.report import PhaseReport
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -37,6 +38,7 @@ class SolveReport:
     proven          whether the plan is optimal within the exact gap
     seed            the seed of the random numbers
     churn           the preemptions of the plan beside the churn budget; None: the budget does not apply
+    phases          the later phases that had something to do, in their order
     """
 
     step_s: dict[str, float]
@@ -56,6 +58,7 @@ class SolveReport:
     proven: bool
     seed: int
     churn: Churn | None = None
+    phases: tuple[PhaseReport, ...] = ()
 
     @property
     def gap(self) -> float:
@@ -85,7 +88,12 @@ class SolveReport:
             "total": self.score.total,
             "total_without_rack": self.score.total_without_rack,
             "terms": asdict(self.score),
-            "stay": {"objective": self.stay.objective, "penalty": self.stay.penalty, "total": self.stay.total},
+            "stay": {
+                "objective": self.stay.objective,
+                "penalty": self.stay.penalty,
+                "total": self.stay.total,
+                "terms": asdict(self.stay),
+            },
             "lower_bound": self.lower_bound,
             "least_penalty": self.least_penalty,
             "gap": None if math.isnan(gap) else gap,
@@ -97,6 +105,7 @@ class SolveReport:
             "limit_hit": self.limit_hit,
             "proven": self.proven,
             "seed": self.seed,
+            "phases": [phase.as_dict() for phase in self.phases],
             **churn,
         }
 

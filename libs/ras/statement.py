@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -88,7 +88,7 @@ def state_region(
     penalty_most: Floats | None = None,
     *,
     server_cost: float | None = None,
-    penalties_only: bool = False,
+    goals: Collection[int] = (PENALTY, OBJECTIVE),
     churn_most: Ints | None = None,
 ) -> Statement:
     """State expressions 1 and 3 to 7 as specs. Racks (expression 2) are left out, as in the paper's first phase.
@@ -119,7 +119,7 @@ def state_region(
     penalty_most    (R,)  upper limit of the penalty of each reservation in cost units, without the factor of its class,
                           if the policy fixes first; None: its present penalty
     server_cost           the gain of a free server in the last line; None: TAKEN of the least cost of the policy
-    penalties_only        whether to leave out all goals of priority OBJECTIVE
+    goals                 the priorities whose goals to state. Without PENALTY, penalties have no limit either
     churn_most      (R,)  servers in use that the plan may preempt in each reservation, beyond those that the
                           reservation gives back; None: no limit. K is `churn_cost`, above what a move can gain at this
                           priority. Only a repair, which comes first, may exceed the limit
@@ -135,14 +135,14 @@ def state_region(
     problem.add_partition(HARDWARE_TYPE, kind, [str(name) for name in snapshot.hardware_types])
     problem.add_dimension(RRU, 1.0, by_item=(RESERVATION, kind, q.rru.T))
     problem.add_dimension(MOVE_COST, snapshot.leaving_cost[rows])
-    if churn_most is not None and not penalties_only:
+    if churn_most is not None and OBJECTIVE in goals:
         add_churn(snapshot, problem, rows, churn_most)
 
-    penalties = _penalties(snapshot, problem, rows)
+    penalties = _penalties(snapshot, problem, rows) if PENALTY in goals else []
     for one, cost in penalties:
         for part, factor in _by_class(one, q):
             problem.add_goal(part, weight=cost * factor, priority=PENALTY, normalise=False)
-    if not penalties_only:
+    if OBJECTIVE in goals:
         _add_objective(snapshot, problem, least_cost(policy) * TAKEN if server_cost is None else server_cost)
     useless = [(t, np.flatnonzero(q.rru[:, t] <= 0).tolist()) for t in range(len(snapshot.hardware_types))]
     eligibility = AvoidAssignmentsSpec(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 RESERVATION, MSB, HARDWARE_TYPE = "reservation", "MSB", "hardware type"
 RRU, MOVE_COST, COUNT, PREEMPTION = "RRU", "move cost", "count", "preemption"
-SURPLUS, DATACENTER = "weighted count", "datacenter"
+SURPLUS, DATACENTER, RACK = "weighted count", "datacenter", "rack"
 PENALTY, OBJECTIVE = 0, 1
 """Priorities of goals: PENALTY for the penalties, and OBJECTIVE for all other costs.
 

@@ -77,7 +77,7 @@ class CallSettings(Settings):
     call_backoff_s      before a step is asked for again after no answer; doubles up to call_backoff_s_max
     call_probe_after    ticks in a row without any answer before the circuit breaker opens
     call_probe_s        until its first probe; doubles up to call_probe_s_max
-    pull_attempts_max   at one query to Prometheus
+    pull_attempts_max   at one query to Prometheus, or to the portal of a region of which a plan reads the supply
     pull_backoff_s      before the second attempt; doubles with each further one
     pull_timeout_s      silence of Prometheus that ends an attempt
     """
@@ -107,5 +107,5 @@ class CallSettings(Settings):
         return Breaker(self.call_probe_after, Backoff(self.call_probe_s, self.call_probe_s_max))
 
     def pulls(self) -> Retries:
-        """Return the retries of a query to Prometheus."""
+        """Return the retries of a query to Prometheus or to a portal."""
         return Retries(self.pull_attempts_max, Backoff(self.pull_backoff_s), self.pull_timeout_s)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from pydantic import ValidationError
 from pydantic_settings import (
@@ -27,6 +27,14 @@ class Settings(BaseSettings):
     """
 
     model_config = SettingsConfigDict(hide_input_in_errors=True)
+
+    @classmethod
+    def from_environment(cls) -> Self:
+        """Return the settings that the environment holds, in a process that runs. Raises ValidationError.
+
+        A process that starts calls read_environment instead.
+        """
+        return cls()
 
     @classmethod
     def settings_customise_sources(

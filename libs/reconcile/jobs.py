@@ -20,6 +20,8 @@ ASSESS = "assess"
 ENQUEUE_ASSESSMENTS = "enqueue_assessments"
 ADVANCE_WINDOWS = "advance_windows"
 FORGET_IDEMPOTENCY_KEYS = "forget_idempotency_keys"
+FORGET_SESSIONS = "forget_sessions"
+FORGET_AUDIT = "forget_audit"
 REFRESH_UNAVAILABILITY = "refresh_unavailability"
 FINISH_RETIREMENTS = "finish_retirements"
 PLAN = "plan"
@@ -29,6 +31,7 @@ PULL_METRICS = "pull_metrics"
 FORGET_TELEMETRY = "forget_telemetry"
 FORGET_PLANNING = "forget_planning"
 ADVANCE_EXECUTIONS = "advance_executions"
+REMIND_APPROVALS = "remind_approvals"
 
 WORLD = "world"
 """The subject of jobs that belong to no region."""
@@ -95,9 +98,12 @@ LOOPS: Mapping[str, Loop] = MappingProxyType(
             Loop(name=SCHEDULE_PLAN, subject=_WORLD, every_s=_HOUR_S),
             Loop(name=SUM_SPANS, subject=_WORLD, every_s=15.0),
             Loop(name=PULL_METRICS, subject=_WORLD, every_s=_MINUTE_S),
+            Loop(name=FORGET_SESSIONS, subject=_WORLD, every_s=_HOUR_S),
+            Loop(name=FORGET_AUDIT, subject=_WORLD, every_s=_DAY_S),
             Loop(name=FORGET_TELEMETRY, subject=_WORLD, every_s=_HOUR_S),
             Loop(name=FORGET_PLANNING, subject=_WORLD, every_s=_DAY_S),
             Loop(name=ADVANCE_EXECUTIONS, subject=_WORLD, every_s=10.0),
+            Loop(name=REMIND_APPROVALS, subject=_WORLD, every_s=_MINUTE_S),
         )
     }
 )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from libs.domain.arrays import Names
+from libs.domain.arrays import Ints, Names
 from libs.domain.fleet import FREE, FleetSnapshot, RegionImage, Reservations, Servers, Topology
 from libs.domain.policy import RegionPolicy
 from libs.simulator.hardware import hardware
@@ -59,16 +61,42 @@ def made_up_fleet(
         msb_datacenter=np.sort(np.arange(msbs) % datacenters).astype(np.int32),
         rack_msb=rack_msb.astype(np.int32),
     )
+    return _free_image(region, topology, types[order], rank[rack_type][rack], rack, policy)
+
+
+def uniform_fleet(
+    region: str, *, hardware_type: str, msb_racks: Sequence[int], servers_per_rack: int, policy: RegionPolicy
+) -> RegionImage:
+    """Return a region without reservations in one datacenter, of one hardware type, with as many racks in each MSB as
+    `msb_racks` says. All of its servers are free.
+    """
+    racks, msbs = sum(msb_racks), len(msb_racks)
+    rack = np.repeat(np.arange(racks), servers_per_rack)
+    topology = Topology(
+        datacenters=_names("dc", 1, 2),
+        msbs=_names("msb", msbs, 2),
+        racks=_names("rack", racks, 4),
+        msb_datacenter=np.zeros(msbs, np.int32),
+        rack_msb=np.repeat(np.arange(msbs), list(msb_racks)).astype(np.int32),
+    )
+    return _free_image(region, topology, np.array([hardware_type], object), np.zeros(len(rack), int), rack, policy)
+
+
+def _free_image(
+    region: str, topology: Topology, types: Names, server_type: Ints, rack: Ints, policy: RegionPolicy | None
+) -> RegionImage:
+    """Return a region whose servers are all free. `server_type` and `rack` are (S,) indices."""
+    servers = len(rack)
     free = np.full(servers, FREE, np.int32)
     snapshot = FleetSnapshot(
         region=region,
         topology=topology,
-        hardware_types=types[order],
+        hardware_types=types,
         servers=Servers(
             id=np.arange(servers),
             name=_names("server", servers, 6),
             rack=rack.astype(np.int32),
-            hardware_type=rank[rack_type][rack].astype(np.int32),
+            hardware_type=server_type.astype(np.int32),
             current=free,
             target=free,
             in_use=np.zeros(servers, bool),
@@ -78,7 +106,7 @@ def made_up_fleet(
             awaited=np.zeros(servers, bool),
             generation=np.ones(servers, np.int64),
         ),
-        reservations=_no_reservations(len(types), datacenters),
+        reservations=_no_reservations(len(types), len(topology.datacenters)),
         policy=policy or RegionPolicy(),
     )
     none = np.array([], object)

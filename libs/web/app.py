@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -17,7 +18,7 @@ from libs.reconcile.errors import StaleGeneration, StalePlan
 from libs.store.platform.database import Database
 from libs.store.platform.errors import UNAVAILABLE
 from libs.store.platform.refusals import AlreadyExists, NotFound, NotPossible
-from libs.web import health, metrics, reference
+from libs.web import health, metrics, reference, whoami
 from libs.web.auth import Authentication, require, unavailable
 from libs.web.bodies import BodyLimit
 from libs.web.context import WebContext
@@ -28,6 +29,9 @@ from libs.web.problems import FieldError, Problem, invalid, not_found
 from libs.web.rates import RateLimits
 from libs.web.requests import RequestScope
 from libs.web.validation import problem_of, refuse_unknown_query
+
+if TYPE_CHECKING:
+    from libs.identity.identity import Identity
 
 _PATH_SHOWN = 200
 """Largest number of characters of a request's path that an answer repeats."""
@@ -42,6 +46,7 @@ def create_app(
     routers: Sequence[APIRouter],
     large_bodies: Mapping[str, int] | None = None,
     rates: RateLimits | None = None,
+    identity: Identity | None = None,
 ) -> FastAPI:
     """Return an app with these routers, each with its whole prefix (`/v1/...`). All of their routes need a token.
 
@@ -50,6 +55,7 @@ def create_app(
 
     large_bodies   path template -> bytes that it takes, for paths that take more than BODY_BYTES_MAX
     rates          limits on the requests of one client; None: no limit
+    identity       issuers whose tokens are taken besides the platform's own; None: no others
     """
     app = FastAPI(
         title=title,
@@ -67,8 +73,9 @@ def create_app(
     app.state.database_metrics.register(DatabaseCollector(database))
     app.state.decoding = DecodingBudget(read_environment(DecodingSettings).decoding_bytes)
     app.state.readiness = health.Readiness(database)
+    app.state.identity = identity
     app.add_middleware(BodyLimit, large_bodies=large_bodies or {})
-    app.add_middleware(Authentication, database=database, clock=clock, rates=rates, routers=routers)
+    app.add_middleware(Authentication, database=database, clock=clock, rates=rates, routers=routers, identity=identity)
     app.add_middleware(RequestScope)
     app.add_exception_handler(HTTPException, _on_http_exception)
     app.add_exception_handler(RequestValidationError, _on_invalid)
@@ -81,6 +88,7 @@ def create_app(
         app.add_exception_handler(unreachable, _on_unavailable)
     app.include_router(health.router, dependencies=[Depends(refuse_unknown_query)])
     app.include_router(reference.router)
+    app.include_router(whoami.router, dependencies=[Depends(refuse_unknown_query)])
     for router in (metrics.router, *routers):
         app.include_router(router, dependencies=[Depends(require(Role.VIEWER)), Depends(refuse_unknown_query)])
     # Make it now. Else the first request would make it, and so would each request that arrives meanwhile.

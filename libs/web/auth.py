@@ -1,4 +1,4 @@
-"""Authentication by bearer tokens, and the checks of roles and owners.
+"""Authentication by bearer tokens and sessions, and the checks of roles and owners.
 
 A request without a valid token is refused before it is routed and before its body is read. So a new route cannot forget
 the check, and no stranger can make this process parse anything.
@@ -6,12 +6,10 @@ the check, and no stranger can make this process parse anything.
 
 from __future__ import annotations
 
-import hashlib
 import math
-import secrets
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import structlog
 from fastapi import APIRouter, Depends, Request
@@ -25,28 +23,46 @@ from libs.domain.principal import Principal, Role
 from libs.reconcile.clock import Clock
 from libs.store.platform.database import Database
 from libs.store.platform.errors import UNAVAILABLE
-from libs.store.platform.tokens import load_principal
+from libs.web.logins import (
+    PREFIX,
+    Client,
+    digest,
+    find_client,
+    log_name,
+    new_secret,
+    new_session_secret,
+    require_principal,
+    unauthenticated,
+)
 from libs.web.problems import Problem
 from libs.web.rates import RateLimits
+from libs.web.whoami import ISSUERS, WHOAMI
 
-PREFIX = "plim_"
-PUBLIC_PATHS = frozenset({"/healthz", "/readyz", "/openapi.json", "/docs", "/", "/v1"})
+if TYPE_CHECKING:
+    from libs.identity.identity import Identity
+
+__all__ = [
+    "PREFIX",
+    "Asking",
+    "Authentication",
+    "digest",
+    "new_secret",
+    "new_session_secret",
+    "require",
+    "require_owner",
+    "require_role",
+    "unavailable",
+]
+PUBLIC_PATHS = frozenset({"/healthz", "/readyz", "/openapi.json", "/docs", "/", "/v1", ISSUERS})
 """Paths that need no token. They reveal nothing about any fleet."""
 UNLIMITED_PATHS = frozenset({"/healthz", "/readyz"})
 """Probe endpoints are never rate-limited, so a flood does not trigger a restart."""
 _scheme = HTTPBearer(
-    scheme_name="token", bearerFormat="plim_...", description="An API token from POST /v1/tokens", auto_error=False
+    scheme_name="token",
+    bearerFormat="plim_... or JWT",
+    description="An API token from POST /v1/tokens, or a token of an issuer of the issuers' file",
+    auto_error=False,
 )
-
-
-def new_secret() -> str:
-    """Return a new token, to be shown once."""
-    return PREFIX + secrets.token_urlsafe(32)
-
-
-def digest(secret: str) -> bytes:
-    """Return the stored digest of a token. A token has 256 random bits, so it needs no salt and no slow hash."""
-    return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).digest()
 
 
 class Authentication:
@@ -55,9 +71,16 @@ class Authentication:
     """
 
     def __init__(
-        self, app: ASGIApp, database: Database, clock: Clock, rates: RateLimits | None, routers: Sequence[APIRouter]
+        self,
+        app: ASGIApp,
+        database: Database,
+        clock: Clock,
+        rates: RateLimits | None,
+        routers: Sequence[APIRouter],
+        identity: Identity | None = None,
     ) -> None:
         self._app, self._database, self._clock, self._rates = app, database, clock, rates
+        self._identity = identity
         self._roles = [
             (route.path_regex, route.methods or set(), role)
             for router in routers
@@ -80,14 +103,16 @@ class Authentication:
                 await self._app(scope, receive, send)
                 return
             given = Headers(scope=scope).get("Authorization")
-            principal = await run_in_threadpool(self._principal, given, address)
-            self._require_role(principal, scope["method"], scope["path"])
+            client = await run_in_threadpool(self._client, given, address)
+            scope["state"]["client"] = client
+            if scope["path"] != WHOAMI:
+                scope["state"]["principal"] = principal = require_principal(client)
+                self._require_role(principal, scope["method"], scope["path"])
         except Problem as problem:
             scope["state"]["problem_code"] = problem.code
             await problem.response(scope["state"].get("request_id"))(scope, receive, send)
             return
-        scope["state"]["principal"] = principal
-        structlog.contextvars.bind_contextvars(principal=principal.name)
+        structlog.contextvars.bind_contextvars(principal=log_name(client))
         await self._app(scope, receive, send)
 
     def _require_role(self, principal: Principal, method: str, path: str) -> None:
@@ -96,32 +121,34 @@ class Authentication:
         """
         for pattern, methods, role in self._roles:
             if method in (methods or ()) and pattern.match(path):
-                _require(principal, role)
+                require_role(principal, role)
                 return
 
-    def _principal(self, authorization: str | None, address: str) -> Principal:
+    def _client(self, authorization: str | None, address: str) -> Client:
         scheme, _, secret = (authorization or "").partition(" ")
         if scheme.lower() != "bearer" or not secret:
             self._charge_stranger(address)
-            raise _unauthenticated("unauthenticated", "Send the header Authorization: Bearer, and then a token.", "")
-        key = digest(secret.strip())
+            raise unauthenticated("unauthenticated", "Send the header Authorization: Bearer, and then a token.", "")
+        secret = secret.strip()
+        key = digest(secret)
         known = self._rates is not None and key in self._rates.tokens
         if self._rates is not None:
             # A client over its rate causes no query. The rate of a recently accepted token counts by its own bucket,
             # and any other by that of its address.
             _require_patience(self._rates.tokens.take(key) if known else self._rates.strangers.wait_s(address))
         try:
-            with self._database.snapshot() as tx:
-                principal = load_principal(tx, key)
+            client = find_client(secret, self._database, self._identity)
         except UNAVAILABLE as unreachable:
             raise unavailable() from unreachable
-        if principal is None:
+        except Problem:
             self._charge_stranger(address)
-            detail = "No such token, or it was revoked. Ask an admin for a new one."
-            raise _unauthenticated("invalid_token", detail, ', error="invalid_token"')
-        if self._rates is not None and not known:
-            _require_patience(self._rates.tokens.take(key))
-        return principal
+            raise
+        if self._rates is not None:
+            if not known:
+                _require_patience(self._rates.tokens.take(key))
+            if client.identified is not None:  # a person may get a new token at any time, and has one rate
+                _require_patience(self._rates.tokens.take(client.identified.person))
+        return client
 
     def _charge_stranger(self, address: str) -> None:
         if self._rates is not None:
@@ -146,16 +173,12 @@ def unavailable() -> Problem:
     return Problem(503, "unavailable", detail, headers={"Retry-After": "5"})
 
 
-def _unauthenticated(code: str, detail: str, error: str) -> Problem:
-    return Problem(401, code, detail, headers={"WWW-Authenticate": f'Bearer realm="plimsoll"{error}'})
-
-
 async def _principal(
     request: Request, _documented: Annotated[HTTPAuthorizationCredentials | None, Depends(_scheme)]
 ) -> Principal:
     principal = getattr(request.state, "principal", None)
     if not isinstance(principal, Principal):  # only if a route is mounted without the middleware
-        raise _unauthenticated("unauthenticated", "Send the header Authorization: Bearer, and then a token.", "")
+        raise unauthenticated("unauthenticated", "Send the header Authorization: Bearer, and then a token.", "")
     return principal
 
 
@@ -178,15 +201,16 @@ class _RoleCheck:
     role: Role
 
     async def __call__(self, principal: Asking) -> Principal:
-        _require(principal, self.role)
+        require_role(principal, self.role)
         return principal
 
 
-def _require(principal: Principal, role: Role) -> None:
+def require_role(principal: Principal, role: Role) -> None:
+    """Check that a principal has a role. Raises Problem (403)."""
     if not principal.role.includes(role):
         allowed = " or ".join(other for other in Role if other.includes(role))
-        detail = f"This needs a token of role {allowed}; {principal.name} is {principal.role}."
-        raise Problem(403, "forbidden", detail, required_role=role.value)
+        detail = f"This needs a token of role {allowed}; {principal.name} is {principal.role}. {principal.lacking}"
+        raise Problem(403, "forbidden", detail.rstrip(), required_role=role.value)
 
 
 def _role_of(route: APIRoute) -> Role | None:
@@ -201,5 +225,9 @@ def require_owner(principal: Principal, owner: str) -> None:
         return
     owners = sorted(principal.owners)
     theirs = f"It may act for {', '.join(owners)}" if owners else "It has no owners yet"
-    detail = f"{principal.name} may not act for {owner}. {theirs}; an admin changes that with `plimsoll token owners`."
+    if principal.token_id is None:
+        way = "the rules of the issuers' file decide that"
+    else:
+        way = "an admin changes that with `plimsoll token owners`"
+    detail = f"{principal.name} may not act for {owner}. {theirs}; {way}. {principal.lacking}".rstrip()
     raise Problem(403, "not_an_owner", detail, owner=owner, owners=owners)

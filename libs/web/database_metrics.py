@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from libs.domain.approval_figures import Waiting
 from libs.domain.region_condition import ConditionStatus, RegionConditionType
 from libs.domain.region_summary import RegionChurn
 from libs.observability.tallies import TALLIES, Key, Tally
 from libs.store.capacity.readiness import load_region_readiness
+from libs.store.executions.approval_figures import load_decided, load_waiting
 from libs.store.fleet.departure_waits import load_oldest_waits
+from libs.store.fleet.loans import count_loans
 from libs.store.moves.moves import count_dead_letters
 from libs.store.platform.database import Database
 from libs.store.platform.load_figures import (
@@ -76,6 +79,15 @@ class DatabaseCollector(Collector):
                 gauges["plimsoll_maintenance_queued_timestamp_seconds"].add_metric([region], since_s)
             for region, since_s in load_oldest_waits(tx).items():
                 gauges["plimsoll_departure_waiting_timestamp_seconds"].add_metric([region], since_s)
+            for (kind, decider), since_s in _oldest_s(load_waiting(tx)).items():
+                gauges["plimsoll_approval_waiting_timestamp_seconds"].add_metric([kind, decider], since_s)
+            for decided in load_decided(tx):
+                labels = [decided.kind.value, decided.status.value]
+                gauges["plimsoll_approval_wait_seconds"].add_metric([*labels, "0.5"], decided.median_s)
+                gauges["plimsoll_approval_wait_seconds"].add_metric([*labels, "0.9"], decided.p90_s)
+            for region, numbers in count_loans(tx).items():
+                for state, servers in numbers.items():
+                    gauges["plimsoll_lent_servers"].add_metric([region, state], servers)
             for region, running in count_running_moves(tx).items():
                 gauges["plimsoll_moves_running"].add_metric([region], running)
             for solve in load_last_solves(tx):
@@ -101,6 +113,15 @@ class DatabaseCollector(Collector):
         yield from gauges.values()
         for tally in TALLIES:
             yield _family(tally, sums)
+
+
+def _oldest_s(waiting: Iterable[Waiting]) -> dict[tuple[str, str], float]:
+    """Return (kind, owner or operator) -> time since which the first approval waits. Owners have no series each."""
+    found: dict[tuple[str, str], float] = {}
+    for one in waiting:
+        key = one.kind.value, "operator" if one.owner is None else "owner"
+        found[key] = min(found.get(key, float("inf")), one.oldest_at.timestamp())
+    return found
 
 
 def _gauges() -> dict[str, GaugeMetricFamily]:
@@ -135,6 +156,18 @@ def _gauges() -> dict[str, GaugeMetricFamily]:
             "Time since which the first server waits to leave a reservation that cannot spare it, on the Clock; absent "
             "if none waits",
             ["region"],
+        ),
+        "plimsoll_approval_waiting_timestamp_seconds": (
+            "Time since which the first approval of a kind waits, on the Clock, by who decides: owner or operator",
+            ["kind", "decider"],
+        ),
+        "plimsoll_approval_wait_seconds": (
+            "Time that approvals decided in the last 7 days waited, on the Clock: median and 90 %",
+            ["kind", "status", "quantile"],
+        ),
+        "plimsoll_lent_servers": (
+            "Servers on loan for exchanges: lent, or returning because the loan is over; absent if there are none",
+            ["region", "state"],
         ),
         "plimsoll_last_solve_timestamp_seconds": ("Time of the last successful solve, on the Clock", ["region"]),
         "plimsoll_last_solve_shortfall_rru": ("Capacity without servers after the last successful solve", ["region"]),

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from libs.reconcile.crash import crash_point
 from libs.store.platform.database import Transaction
-from libs.store.platform.idempotency import SavedAnswer, claim_key, save_answer
+from libs.store.platform.idempotency import Holder, SavedAnswer, claim_key, save_answer
 from libs.web.auth import Asking
 from libs.web.context import Context, WebContext
 from libs.web.problems import FieldError, Problem
@@ -39,7 +39,7 @@ class Writer:
     """Runs a write in a transaction of its own."""
 
     context: WebContext
-    token_id: int
+    holder: Holder
     key: str | None
     request_sha256: bytes
 
@@ -72,7 +72,7 @@ class Writer:
                 status_code, headers, kept = answer.status_code, answer.headers, body
                 if len(json.dumps(body)) > ANSWER_BYTES_MAX:
                     headers, kept = {**headers, NOT_KEPT: "too large"}, None
-                save_answer(tx, self.token_id, self.key, status_code=status_code, headers=headers, body=kept)
+                save_answer(tx, self.holder, self.key, status_code=status_code, headers=headers, body=kept)
             # Before the commit: if the answer cannot be encoded, nothing must be done.
             response = _response(answer.status_code, body, answer.headers)
             crash_point("web.write.before")
@@ -82,7 +82,7 @@ class Writer:
     def _claim(self, tx: Transaction) -> SavedAnswer | None:
         if self.key is None:
             return None
-        saved = claim_key(tx, self.token_id, self.key, self.request_sha256)
+        saved = claim_key(tx, self.holder, self.key, self.request_sha256)
         if saved is not None and saved.request_sha256 != self.request_sha256:
             message = "was used for a different request: send a new key"
             errors = [FieldError(field="Idempotency-Key", location="header", code="reused", message=message)]
@@ -140,7 +140,7 @@ async def _writer(
         ),
     ] = None,
 ) -> Writer:
-    return Writer(context, principal.token_id, idempotency_key, request_sha256)
+    return Writer(context, principal.holder, idempotency_key, request_sha256)
 
 
 Write = Annotated[Writer, Depends(_writer)]

@@ -21,6 +21,10 @@ from libs.web.problems import Problem
 
 Run = TypeVar("Run")
 Out = TypeVar("Out", bound=ResponseModel)
+PROGRESS = (
+    "phase, incumbent, bound, gap, elapsed_s, and curve: the points so far, each with at_s, phase, incumbent and bound"
+)
+"""Description of the progress of a run that solves."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

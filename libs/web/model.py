@@ -62,6 +62,16 @@ Name = Annotated[
 SomeName = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]+$", min_length=1, max_length=200)]
 """A name to search for. It is wider than Name, because imported names may be wider."""
 
+Person = Annotated[
+    str,
+    StringConstraints(pattern=r"^[^\x00-\x1f\x7f]+$", min_length=1, max_length=300),
+    Field(
+        description="A person, as in /v1/whoami: the name of an issuer, | and the subject. Four eyes compare persons",
+        examples=["corp|248289761001"],
+    ),
+]
+"""A person, or any name that an admin gives one."""
+
 
 def _sensible(moment: datetime) -> datetime:
     if not 2000 <= moment.year <= 2200:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, FastAPI
 from pydantic import Field
+from pydantic_settings import SettingsConfigDict
 
 from libs.observability.logs import configure_logging
 from libs.observability.traces import configure_tracing
@@ -16,7 +19,11 @@ from libs.reconcile.settings import ClockSettings
 from libs.store.platform.database import Database
 from libs.store.platform.settings import StoreSettings
 from libs.web.app import create_app
+from libs.web.listening import ListenSettings
 from libs.web.rates import RateSettings
+
+if TYPE_CHECKING:
+    from libs.identity.identity import Identity
 
 
 class ApiSettings(StoreSettings, ClockSettings, RateSettings):
@@ -25,16 +32,31 @@ class ApiSettings(StoreSettings, ClockSettings, RateSettings):
     log_level: str = Field(default="INFO", validation_alias="PLIMSOLL_LOG_LEVEL")
 
 
-class ListenSettings(Settings):
-    """The address of an API process, and the proxies before it.
+class IdentitySettings(Settings):
+    """The issuers whose tokens are taken besides the platform's own.
 
-    host, port        PLIMSOLL_LISTEN_HOST, PLIMSOLL_LISTEN_PORT
-    trusted_proxies   PLIMSOLL_TRUSTED_PROXIES   addresses, with commas, of proxies whose X-Forwarded-For is believed
+    issuers_file   PLIMSOLL_ISSUERS_FILE           YAML; None: there are none
+    http_allowed   PLIMSOLL_ISSUERS_HTTP_ALLOWED   whether http to another host is allowed
     """
 
-    host: str = Field(default="127.0.0.1", validation_alias="PLIMSOLL_LISTEN_HOST")
-    port: int = Field(default=8000, ge=0, le=65_535, validation_alias="PLIMSOLL_LISTEN_PORT")
-    trusted_proxies: str | None = Field(default=None, validation_alias="PLIMSOLL_TRUSTED_PROXIES")
+    model_config = SettingsConfigDict(env_ignore_empty=True)
+
+    issuers_file: Path | None = Field(default=None, validation_alias="PLIMSOLL_ISSUERS_FILE")
+    http_allowed: bool = Field(default=False, validation_alias="PLIMSOLL_ISSUERS_HTTP_ALLOWED")
+
+    def identity(self) -> Identity | None:
+        """Return the issuers, and begin to fetch their keys. Raises SystemExit with one line if the file is wrong."""
+        if self.issuers_file is None:
+            return None
+        from libs.identity.identity import Identity  # here: signatures take code that most processes never need
+        from libs.identity.yaml_places import FileError
+
+        try:
+            identity = Identity(self.issuers_file, http=self.http_allowed)
+        except (FileError, OSError) as error:
+            raise SystemExit(f"plimsoll: PLIMSOLL_ISSUERS_FILE: {error}") from error
+        identity.start()
+        return identity
 
 
 def _nothing(app: FastAPI) -> None:
@@ -69,6 +91,7 @@ def make_api(name: str, *services: ServiceApi) -> FastAPI:
         routers=[router for service in services for router in service.routers],
         large_bodies={path: size for service in services for path, size in service.large_bodies.items()},
         rates=settings.limits(),
+        identity=read_environment(IdentitySettings).identity(),
     )
     for service in services:
         service.prepare(app)

@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import Field
 
 from libs.domain.simulation import Simulation, SimulationStatus
+from libs.web.long_runs import PROGRESS
 from libs.web.model import ResponseModel
 
 
@@ -22,7 +23,7 @@ class SimulationOut(ResponseModel):
     applicable: bool = Field(
         description="Whether a plan can bring all of it about: no lost places, no racks or types added or removed"
     )
-    progress: dict[str, Any] = Field(description="phase, incumbent, bound, gap, elapsed_s")
+    progress: dict[str, Any] = Field(description=PROGRESS)
     report: dict[str, Any] | None = Field(
         description="cost (now, at_once, after), reservations and hardware_types that differ, moves, refused, solve"
     )

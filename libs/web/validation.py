@@ -42,7 +42,7 @@ def _field_error(request: Request, detail: Mapping[str, Any]) -> FieldError:
     if detail["type"] == "extra_forbidden":
         known = sorted(_properties(request, path[:-1]))
         return _unknown_field(".".join(path)[:300], location, path[-1], known)
-    missing_body = location == "body" and not path
+    missing_body = location == "body" and not path and detail["type"] != "value_error"  # of a rule for the whole body
     message = "a JSON object is required" if missing_body else _sentence(str(detail["msg"]))
     return FieldError(field=".".join(path)[:300] or location, location=location, code=detail["type"], message=message)
 

@@ -14,8 +14,10 @@ class ServerWaitOut(ResponseModel):
     """Why a server may not leave its reservation yet."""
 
     since: datetime
-    waits_for: WaitsFor = Field(description="What would let it leave, for clients to match")
-    message: str = Field(description="For people: the RRU that its reservation would lack, and what it waits for")
+    waits_for: WaitsFor = Field(description="Identifier to match on: the event after which the server may leave")
+    message: str = Field(
+        description="For people: the RRU that the reservation would lack without the server, and the cause of the wait"
+    )
 
 
 class DepartureWaitOut(ResponseModel):
@@ -24,17 +26,23 @@ class DepartureWaitOut(ResponseModel):
     reservation_id: int
     reservation: str
     servers: int
-    since: datetime = Field(description="Since when the first of them waits")
+    since: datetime = Field(description="Start of the longest wait")
     level: Level = Field(
-        description="hold: the next server is needed even while all MSBs are up; survive: after the loss of one"
+        description="hold: without the next server, it breaks its promise now; survive: only after the loss of an MSB"
     )
-    keeps_rru: float = Field(description="What the reservation must keep at that level")
-    lacks_rru: float = Field(description="What it would lack without the next server: the least of all that wait")
-    waits_for: WaitsFor = Field(description="What would let the next server leave, for clients to match")
+    keeps_rru: float = Field(description="RRU that the reservation must keep at that level")
+    lacks_rru: float = Field(
+        description="RRU that it would lack at that level without the next server. Every other one leaves more missing"
+    )
+    waits_for: WaitsFor = Field(description="Identifier to match on: the event after which the next server may leave")
     moves: int = Field(description="Servers on their way to the reservation for good, with a move")
-    replacements: int = Field(description="Those of `moves` that come from a shared buffer")
-    loans: int = Field(description="Servers on their way to it that are lent for the time of an exchange")
-    queued: int = Field(description="Free servers for it whose moves the bounds of the mover hold back")
-    approval_id: int | None = Field(description="The approval that it waits for; null: another cause")
+    replacements: int = Field(description="Servers among `moves` that come from a shared buffer")
+    loans: int = Field(description="Servers on their way to the reservation as loans for the time of an exchange")
+    queued: int = Field(
+        description="Free servers that wait to join the reservation, because the mover's bounds are reached"
+    )
+    approval_id: int | None = Field(
+        description="Approval that the next server waits for; null: it waits for something else"
+    )
     approval_state: str | None = Field(description="State of that approval: pending, rejected or over")
     message: str = Field(description="For people")

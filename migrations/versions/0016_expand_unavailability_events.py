@@ -13,6 +13,7 @@ revision = "0016"
 down_revision = "0015"
 branch_labels = None
 depends_on = None
+old_processes_stop = "brokers and movers of before count queued maintenance as begun"
 
 STATES = ("announced", "queued", "awaiting_approval", "allowed", "refused")
 

@@ -13,6 +13,7 @@ revision = "0020"
 down_revision = "0019"
 branch_labels = None
 depends_on = None
+old_processes_stop = "movers of before do not mark the servers that join a shared buffer"
 
 
 def upgrade() -> None:

@@ -12,6 +12,7 @@ revision = "0022"
 down_revision = "0021"
 branch_labels = None
 depends_on = None
+old_processes_stop = "portals and solvers of before compare quotas in cost units with RRU"
 
 
 def upgrade() -> None:

@@ -15,6 +15,7 @@ revision = "0025"
 down_revision = "0024"
 branch_labels = None
 depends_on = None
+old_processes_stop = "portals of before cannot list approvals of the RRU catalogue"
 
 KINDS = ("capacity_request", "region_policy", "maintenance_override")
 

@@ -6,7 +6,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from services.cli.client import Client
+from libs.domain.plan_execution import RejectKind
+from services.cli.client import Client, Json
 from services.cli.output import Output, OutputOption, print_document, print_json, say
 
 ApprovalId = Annotated[int, typer.Argument(metavar="ID", help="as in `plimsoll get approvals -w status=pending`")]
@@ -15,12 +16,17 @@ WhyOption = Annotated[str, typer.Option("--reason", help="why; the requester rea
 
 def approve(identifier: ApprovalId, reason: WhyOption, output: OutputOption = Output.TABLE) -> None:
     """Approve a waiting change."""
-    _decide(identifier, "approve", reason, output)
+    decide(identifier, "approve", {"reason": reason}, output)
 
 
-def reject(identifier: ApprovalId, reason: WhyOption, output: OutputOption = Output.TABLE) -> None:
-    """Reject a waiting change."""
-    _decide(identifier, "reject", reason, output)
+def reject(
+    identifier: ApprovalId,
+    reason: WhyOption,
+    kind: Annotated[RejectKind | None, typer.Option(help="of an action of a plan: the kind of the reason")] = None,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Reject a waiting change. A rejected action of a plan is skipped, with all that needs it."""
+    decide(identifier, "reject", {"reason": reason} | ({} if kind is None else {"reject_kind": kind}), output)
 
 
 def limits(
@@ -49,10 +55,13 @@ def limits(
     (print_json if output is Output.JSON else print_document)(found)
 
 
-def _decide(identifier: int, verb: Literal["approve", "reject"], reason: str, output: Output) -> None:
+def decide(
+    identifier: int, verb: Literal["approve", "reject", "edit", "take-over"], body: Json, output: Output
+) -> None:
+    """Decide on an approval as it is now, and print it."""
     client = Client.connect()
     path = f"/v1/approvals/{identifier}"
-    found = client.post(f"{path}/{verb}", {"reason": reason}, generation=client.get(path)["generation"])
+    found = client.post(f"{path}/{verb}", body, generation=client.get(path)["generation"])
     if output is Output.JSON:
         print_json(found)
         return
@@ -62,6 +71,8 @@ def _decide(identifier: int, verb: Literal["approve", "reject"], reason: str, ou
         what = f"maintenance of {found['change']['scope']} {found['change']['scope_name']} in {found['region']}"
     elif found["kind"] == "below_hold":
         what = f"moves of plan {found['change']['plan_id']} below a promise in {found['region']}"
+    elif found["kind"] == "plan_action":
+        what = f"{found['change']['action']} of execution {found['plan_execution_id']}"
     if request is not None:
         what = f"capacity request {request} ({found['reservation']} of {found['owner']})"
     say(f"approval {identifier} of {what} is {found['status']}")

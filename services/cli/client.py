@@ -24,14 +24,18 @@ _PLACES = tuple(f"There is no {scope} " for scope in ("rack", "msb", "datacenter
 
 
 class Client:
-    """A client of one platform with one token. Every write carries an idempotency key, so it can be repeated after a
-    broken connection.
+    """A client of one platform. Every write carries an idempotency key, so it can be repeated after a broken
+    connection.
+
+    token   or what gets one for each request: a login is renewed while a long command runs
     """
 
-    def __init__(self, url: str, token: str, *, timeout_s: float = 60.0) -> None:
-        self._http = httpx.Client(
-            base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=timeout_s, trust_env=False
-        )
+    def __init__(self, url: str, token: str | Callable[[], str], *, timeout_s: float = 60.0) -> None:
+        def sign(request: httpx.Request) -> httpx.Request:
+            request.headers["Authorization"] = f"Bearer {token() if callable(token) else token}"
+            return request
+
+        self._http = httpx.Client(base_url=url, auth=sign, timeout=timeout_s, trust_env=False)
 
     @classmethod
     def connect(cls) -> Client:

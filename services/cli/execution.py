@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated
 
 import typer
 
+from libs.domain.execution_plan import Phase
+from libs.domain.plan_execution import RejectKind, Verb
 from services.cli.client import Client, Json
 from services.cli.output import Output, OutputOption, print_document, print_json, print_rows, say
 
@@ -48,35 +49,6 @@ IdArgument = Annotated[int, typer.Argument(metavar="ID", help="the execution")]
 ReasonOption = Annotated[str, typer.Option(help="why; for the audit trail")]
 
 
-class CommandVerb(StrEnum):
-    """Wish of a command."""
-
-    START = "start"
-    PAUSE = "pause"
-    RESUME = "resume"
-    ABORT = "abort"
-    REVERSE = "reverse"
-    SUPERSEDE = "supersede"
-    TAKE_OVER = "take_over"
-    COMPLETE = "complete"
-    RETRY = "retry"
-    SKIP = "skip"
-    APPROVE = "approve"
-    REJECT = "reject"
-    EDIT = "edit"
-    OVERRIDE = "override"
-
-
-class PhaseName(StrEnum):
-    """Phases of actions."""
-
-    UPSIZE = "upsize"
-    SHIFT = "shift"
-    DOWNSIZE = "downsize"
-    SETTLED = "settled"
-    GROW = "grow"
-
-
 @app.command()
 def create(
     plan: Annotated[int, typer.Argument(metavar="PLAN", help="the target plan; see `plimsoll flux plans`")],
@@ -108,7 +80,7 @@ def show(execution: IdArgument, output: OutputOption = Output.TABLE) -> None:
 @app.command()
 def actions(
     execution: IdArgument,
-    phase: Annotated[PhaseName | None, typer.Option(help="only of this phase")] = None,
+    phase: Annotated[Phase | None, typer.Option(help="only of this phase")] = None,
     state: Annotated[str | None, typer.Option(help="only in this state")] = None,
     region: Annotated[str | None, typer.Option("--region", "-r", help="only in, from or to this region")] = None,
     output: OutputOption = Output.TABLE,
@@ -129,11 +101,12 @@ def commands(execution: IdArgument, output: OutputOption = Output.TABLE) -> None
 @app.command()
 def give(
     execution: IdArgument,
-    verb: Annotated[CommandVerb, typer.Argument(help="the command")],
+    verb: Annotated[Verb, typer.Argument(help="the command")],
     reason: ReasonOption,
     action: Annotated[str | None, typer.Option(help="about this action; default: the whole execution")] = None,
-    phase: Annotated[PhaseName | None, typer.Option(help="about all actions of this phase")] = None,
+    phase: Annotated[Phase | None, typer.Option(help="about all actions of this phase")] = None,
     size: Annotated[float | None, typer.Option(min=0.0, help="for edit: the new size")] = None,
+    kind: Annotated[RejectKind | None, typer.Option(help="for reject and edit: the kind of the reason")] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Give a command. It takes effect at once, or is refused with the reason. `actions` lists what is possible."""
@@ -144,6 +117,8 @@ def give(
         body |= {"level": "action" if action is not None else "phase", "subject": action or phase}
     if size is not None:
         body["size"] = size
+    if kind is not None:
+        body["reject_kind"] = kind
     found = Client.connect().post(f"{_EXECUTIONS}/{execution}/commands", body)
     told = f"execution {execution} is {found['state']}"
     about = f"; {found['changed']} actions changed" if found["changed"] else ""

@@ -132,9 +132,17 @@ def approve(event_id: IdArgument, reason: ReasonOption = None, output: OutputOpt
 
 
 @app.command()
-def activate(event_id: IdArgument, reason: ReasonOption = None, output: OutputOption = Output.TABLE) -> None:
+def activate(
+    event_id: IdArgument,
+    reason: ReasonOption = None,
+    despite_freezes: Annotated[
+        bool, typer.Option("--despite-freezes", help="although a freeze holds it; needs a reason")
+    ] = False,
+    output: OutputOption = Output.TABLE,
+) -> None:
     """Let executing systems carry out an approved event. Its antecedents must have succeeded."""
-    _change(event_id, "decide", {"status": "active", "reason": reason}, output)
+    body = {"status": "active", "reason": reason} | ({"despite_freezes": True} if despite_freezes else {})
+    _change(event_id, "decide", body, output)
 
 
 @app.command()

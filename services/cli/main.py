@@ -57,6 +57,20 @@ GROUPS: dict[str, Commands] = {
             "Withdraw an undecided request.",
         ),
     },
+    "Log in": {
+        "login": (
+            "services.cli.login:login",
+            "Log in with your company's directory: enter a code in a browser, on any machine.",
+        ),
+        "logout": (
+            "services.cli.login:logout",
+            "Forget the login on this machine.",
+        ),
+        "whoami": (
+            "services.cli.login:whoami",
+            "Show who you are for the platform: your claims, the rules that match, your role and your owners.",
+        ),
+    },
     "Set limits and tokens": {
         "approve": (
             "services.cli.approvals:approve",
@@ -65,6 +79,10 @@ GROUPS: dict[str, Commands] = {
         "reject": (
             "services.cli.approvals:reject",
             "Reject a waiting change.",
+        ),
+        "approvals": (
+            "services.cli.waiting_approvals:app",
+            "List what waits for a person; resize or take over actions of plans; see the reasons of people.",
         ),
         "limits": (
             "services.cli.approvals:limits",
@@ -138,6 +156,10 @@ GROUPS: dict[str, Commands] = {
         ),
     },
     "Plan over regions": {
+        "freeze": (
+            "services.cli.freeze:app",
+            "Keep the calendar of freezes: times in which no action of a plan begins.",
+        ),
         "execution": (
             "services.cli.execution:app",
             "Carry out placement plans: start, watch, pause, approve, take back.",
@@ -154,7 +176,7 @@ GROUPS: dict[str, Commands] = {
         ),
         "up": (
             "services.cli.up:up",
-            "Run the platform here: API, worker, scheduler and, unless DATABASE_URL is set, a database.",
+            "Run the platform here: API, pages, worker, scheduler and, unless DATABASE_URL is set, a database.",
         ),
         "backup": (
             "services.cli.backup:backup",

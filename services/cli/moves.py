@@ -86,6 +86,10 @@ def mover(
         int | None,
         typer.Option("--msb-starts-per-minute", min=1, metavar="N", help="moves that start in one MSB in any minute"),
     ] = None,
+    loan: Annotated[
+        float | None,
+        typer.Option("--loan-s-max", min=60, metavar="S", help="seconds that a loan of a server may last"),
+    ] = None,
     defaults: Annotated[bool, typer.Option("--defaults", help="remove every bound that is not given here")] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
@@ -98,6 +102,7 @@ def mover(
         "msb_share_max": msb_share,
         "msb_moves_max": msb_moves,
         "msb_starts_per_minute": msb_starts,
+        "loan_s_max": loan,
     }
     change = {name: value for name, value in given.items() if defaults or value is not None}
     if change:

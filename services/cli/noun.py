@@ -23,6 +23,7 @@ class Noun(StrEnum):
     MOVES = "moves"
     MOVERS = "movers"
     WAITS = "waits"
+    LOANS = "loans"
     URGENT_DEPARTURES = "urgent-departures"
     IMPORTS = "imports"
     AUDIT_ENTRIES = "audit-entries"

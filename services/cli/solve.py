@@ -23,6 +23,7 @@ from libs.interchange.region.assignment import save_assignment
 from libs.plan_check.check import PlanRefusedError, check_legal, require_clean
 from libs.plan_check.regression import check_regression
 from libs.ras.bundle_limits import limits_from, with_time
+from libs.ras.phases.report import PhaseReport
 from libs.ras.solve import plan_target_bindings
 from libs.ras.solve_result import SolveReport, SolveResult
 from libs.ras.waves.moves_of_plan import state_of_snapshot
@@ -30,7 +31,7 @@ from libs.ras.waves.report import report_waves
 from services.cli.failure import EXIT_NOT_POSSIBLE, CliFailure
 from services.cli.output import Output, OutputOption, percent, plural, print_json, print_rows, say, stderr
 
-PHASES = ("build", "search", "extraction", "evaluation")
+PHASES = ("build", "search", "extraction", "racks", "evaluation")
 SCORES = {
     "stability": "stability",
     "rack spread": "rack_spread",
@@ -157,6 +158,8 @@ def print_summary(snapshot: FleetSnapshot, report: SolveReport, waves: str, out:
         f"acquired {report.score.acquired:,}; {bounded}; "
         f"{sum(report.step_s.values()):.1f} s" + (f", stopped by {report.stopped_by}" if report.limit_hit else "")
     )
+    for phase in report.phases:
+        say(_phase_in_words(phase))
     say(waves)
     short = sorted(
         ((s, n) for n, s in zip(report.reservation, report.shortfall_rru, strict=True) if s > 1e-6),
@@ -165,3 +168,15 @@ def print_summary(snapshot: FleetSnapshot, report: SolveReport, waves: str, out:
     for rru, name in short[:10]:
         say(f"  {name} is short of {rru:,.2f} RRU")
     say(f"written to {out}")
+
+
+def _phase_in_words(phase: PhaseReport) -> str:
+    """Return what a later phase gained, as one sentence."""
+    text = (
+        f"{phase.phase}: {plural(len(phase.reservations), 'reservation')} refined, cost {phase.before:,.1f} to "
+        f"{phase.after:,.1f}, other terms {-phase.others:+,.1f}, moves {phase.moves:+,.1f} "
+        f"({phase.moved_in_use:+,} in use)"
+    )
+    if phase.bound_gap is not None:
+        text += f"; at most {percent(phase.bound_gap)} above the best for them"
+    return text + (f"; {phase.waiting:,} more wait" if phase.waiting else "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Annotated
 from urllib.parse import quote
 
@@ -49,6 +50,7 @@ def status(
     approvals = list(client.items("/v1/approvals", region=region, status="pending"))
     letters = list(client.items("/v1/moves", region=region, dead_letter="open"))
     schedule = client.get(f"{path}/schedule")
+    loans = list(client.items("/v1/loans", region=region))
     short = client.get("/v1/reservations", region=region, short=True, limit=_NAMED_MAX)["items"]
     if output is Output.JSON:
         ids = {
@@ -56,11 +58,22 @@ def status(
             "open_dead_letters": [one["move_id"] for one in letters],
         }
         named_short = [one["name"] for one in short]
-        print_json({"region": region, **summary, "amiss": amiss, **ids, "short": named_short, "schedule": schedule})
+        print_json(
+            {
+                "region": region,
+                **summary,
+                "amiss": amiss,
+                **ids,
+                "short": named_short,
+                "loans": loans,
+                "schedule": schedule,
+            }
+        )
         return
     say(
-        f"{region}: {plural(summary['reservations'], 'reservation')}, {summary['degraded']} of them short; "
-        f"{summary['capacity_rru']:,.1f} RRU promised, {summary['shortfall_rru']:,.1f} short; "
+        f"{region}: {plural(summary['reservations'], 'reservation')}, shared buffers included, "
+        f"{summary['degraded']} of them short; "
+        f"{summary['capacity_rru']:,.1f} RRU wanted, {summary['shortfall_rru']:,.1f} short; "
         f"{summary['embedded_buffer_rru']:,.1f} RRU embedded for the loss of an MSB, "
         f"{summary['shared_buffer_rru']:,.1f} shared for random failures"
     )
@@ -74,6 +87,8 @@ def status(
         say(f"short: {named}{more}; `plimsoll get reservations -w region={region} -w short=yes` lists them")
     if summary["churn"] is not None:
         say(_churn_in_words(summary["churn"]))
+    if loans:
+        say(_loans_in_words(region, loans))
     if summary["worst"]:
         say("whole for the least of the last 30 days:")
         print_rows([one | {"watched": in_words(one["watched_30d_s"])} for one in summary["worst"]], _WORST)
@@ -94,6 +109,19 @@ def _churn_in_words(churn: Json) -> str:
     if churn["over"]:
         line += f", {churn['over']:,} of them beyond the budget to repair promises"
     return line + (f"; it held back {churn['held_back']:,}" if churn["held_back"] else "")
+
+
+def _loans_in_words(region: str, loans: list[Json]) -> str:
+    """Return the lent servers as a line."""
+    numbers = Counter(loan["reservation"] for loan in loans)
+    named = ", ".join(f"{name} {number}" for name, number in sorted(numbers.items())[:_NAMED_MAX])
+    more = f" and {len(numbers) - _NAMED_MAX} more" if len(numbers) > _NAMED_MAX else ""
+    ends = [loan["until"] for loan in loans if loan["until"] is not None and loan["recalled_at"] is None]
+    over = sum(loan["recalled_at"] is not None for loan in loans)
+    line = f"{plural(len(loans), 'server is', 'servers are')} on loan for exchanges: {named}{more}"
+    line += f"; the last loan ends by {text_of(max(ends))}" if ends else ""
+    line += f"; {over} on the way back" if over else ""
+    return f"{line}: `plimsoll get loans -w region={region}`"
 
 
 def _held_in_words(now: Json) -> str:

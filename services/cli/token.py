@@ -35,10 +35,14 @@ def create(
     name: Annotated[str, typer.Argument(help="its holder")],
     role: Annotated[Role, typer.Option(help="what it may do")],
     owner: OwnerOption = None,
+    person: Annotated[
+        str | None, typer.Option(help="who holds it, as in `plimsoll whoami`; four eyes compare persons")
+    ] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Create a token. Its secret is printed once, on standard output."""
-    token = Client.connect().post("/v1/tokens", {"name": name, "role": role, "owners": owner or []})
+    given = {} if person is None else {"person": person}
+    token = Client.connect().post("/v1/tokens", {"name": name, "role": role, "owners": owner or [], **given})
     _tell(token, output)
 
 
@@ -67,6 +71,22 @@ def owners(identifier: Identifier, owner: OwnerOption = None, output: OutputOpti
         print_json(token)
     else:
         say(f"{token['name']} asks for {', '.join(token['owners']) or 'nobody'}")
+
+
+@app.command()
+def person(
+    identifier: Identifier,
+    who: Annotated[str, typer.Argument(metavar="PERSON", help="as in `plimsoll whoami`, such as 'corp|248289'")],
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Set the person who holds a token. Four eyes compare persons."""
+    client = Client.connect()
+    generation = client.get(f"/v1/tokens/{identifier}")["generation"]
+    token = client.patch(f"/v1/tokens/{identifier}", {"person": who}, generation=generation)
+    if output is Output.JSON:
+        print_json(token)
+    else:
+        say(f"{token['name']} belongs to {token['person']}")
 
 
 @app.command()

@@ -14,12 +14,15 @@ from services.cli.failure import CliFailure
 from services.cli.output import note, stderr
 from services.standalone.settings import StandaloneSettings
 
+_ANY_PORT = "0: the port of the last run if it is free, else any free port"
+
 
 def up(
     host: Annotated[str, typer.Option(help="address to listen on")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes the last one here, or a free one")] = 0,
+    port: Annotated[int, typer.Option(min=0, max=65535, help=f"port of the API; {_ANY_PORT}")] = 0,
+    pages_port: Annotated[int, typer.Option(min=0, max=65535, help=f"port of the pages; {_ANY_PORT}")] = 0,
 ) -> None:
-    """Run the platform here: API, worker, scheduler and, unless DATABASE_URL is set, a database."""
+    """Run the platform here: API, pages, worker, scheduler and, unless DATABASE_URL is set, a database."""
     settings = read_environment(StandaloneSettings)
     note(f"starting in {settings.state_dir}")
     began_s = time.monotonic()
@@ -38,8 +41,11 @@ def up(
         )
     clock = read_environment(ClockSettings).clock()
     try:
-        with running_platform(settings, clock=clock, host=host, port=port, tell=tell) as platform:
+        with running_platform(
+            settings, clock=clock, host=host, port=port, pages_port=pages_port, tell=tell
+        ) as platform:
             stderr.print(f"[green]ready[/green] at {platform.url}", highlight=False)
+            note(f"  pages: {platform.pages_url}; log in with the admin token")
             note(f"  admin token: {platform.token_file}\n  logs: {settings.log_dir}")
             if platform.actuator == "simulated":
                 note("  servers are simulated: no real one moves; PLIMSOLL_MOVER_ACTUATOR=webhook moves real ones")

@@ -21,6 +21,7 @@ class MovePolicy:
     call_backoff     pause before the next call about a step, after a call without an answer
     breaker          when to stop calling a silent actuator
     msb_moves_max, msb_starts_per_minute   per MSB; None: no bound
+    loan_s_max       seconds that a loan of a server may last; None: LOAN_S_MAX
     """
 
     moves_max: int
@@ -32,6 +33,7 @@ class MovePolicy:
     breaker: Breaker = BREAKER
     msb_moves_max: int | None = None
     msb_starts_per_minute: int | None = None
+    loan_s_max: float | None = None
 
     def bounded_by(self, bounds: MoverBounds) -> MovePolicy:
         """Return the policy with the bounds that the region's operators have set."""

@@ -17,16 +17,15 @@ from libs.domain.departure_wait import WaitsPlan
 from libs.domain.move import (
     MoveChange,
     MovePostponed,
-    MovesSnapshot,
     MoveStart,
     MoveStatus,
     MoveStep,
     Rebinding,
     RunningMove,
     StepResult,
-    WaitingServers,
 )
-from libs.domain.spare import Loan
+from libs.domain.moves_snapshot import MovesSnapshot, WaitingServers
+from libs.domain.spare import Loan, Spare
 from libs.ras.waves.departures import Departures
 from libs.ras.waves.guard import Guard
 from libs.ras.waves.steps import needed_steps
@@ -48,6 +47,7 @@ class MovesPlan:
               paused, so nothing is known of them
     loans     servers to lend to reservations, and to take back
     below_hold   those of `ask`, by id, that rest on an approval to go below *hold*
+    overstay     servers whose loan ended long ago, and that their reservation cannot spare
     """
 
     start: tuple[MoveStart, ...]
@@ -57,6 +57,7 @@ class MovesPlan:
     rebind: tuple[Rebinding, ...] = ()
     loans: tuple[Loan, ...] = ()
     below_hold: frozenset[int] = frozenset()
+    overstay: tuple[Spare, ...] = ()
 
 
 def plan_moves(snapshot: MovesSnapshot, policy: MovePolicy, now: datetime) -> MovesPlan:
@@ -81,9 +82,9 @@ def plan_moves(snapshot: MovesSnapshot, policy: MovePolicy, now: datetime) -> Mo
     approved = stored if stored is not None and stored.state(now) is ExceptionState.APPROVED else None
     guard = Guard(snapshot.holdings)
     departures = Departures(guard, going)
-    departures.arrive(spare.reservation_id for spare in snapshot.spares if spare.usable and not spare.has_joined)
+    departures.arrive(spare.reservation_id for spare in snapshot.spares if spare.is_coming)
     sees_all = len(snapshot.running) < policy.moves_max
-    loans = take_back(snapshot, sees_all=sees_all)
+    loans = take_back(snapshot, now, sees_all=sees_all)
     if mover.paused_at is None:
         fresh = [move for move in going if not move.asked and _is_due(move, policy, now)]
         due += [
@@ -96,7 +97,7 @@ def plan_moves(snapshot: MovesSnapshot, policy: MovePolicy, now: datetime) -> Mo
             Rebinding(server_id=int(waiting.id[row]), server_generation=int(waiting.generation[row]))
             for row in np.flatnonzero(~waiting.need_steps).tolist()
         ]
-        chosen = choose_starts(snapshot, policy, departures, guard, approved)
+        chosen = choose_starts(snapshot, policy, departures, guard, approved, now)
         starts = tuple(_start(waiting, row) for row in chosen.rows)
         loans += chosen.loans
         let_go = departures.relieved_running + departures.exceeding_running
@@ -115,6 +116,7 @@ def plan_moves(snapshot: MovesSnapshot, policy: MovePolicy, now: datetime) -> Mo
         rebind=tuple(rebind),
         loans=tuple(loans),
         below_hold=frozenset(move.move_id for move in departures.exceeding_running),
+        overstay=tuple(spare for spare in snapshot.spares if spare.overstays(now)),
     )
 
 
@@ -191,7 +193,7 @@ def _start(waiting: WaitingServers, row: int) -> MoveStart:
         to_reservation_id=to_id or None,
         steps=steps_of(
             runs=bool(waiting.runs[row]),
-            joins=to_id != 0 and not bool(waiting.to_buffer[row]),
+            joins=bool(waiting.joins[row]),
             other_profile=to_id != 0 and bool(waiting.other_profile[row]),
             unclean=bool(waiting.unclean[row]),
             in_doubt=bool(waiting.in_doubt[row]),

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 
 import numpy as np
 
 from libs.domain.arrays import Floats
-from libs.domain.move import MovesSnapshot, MoveStep, RunningMove
-from libs.domain.spare import SPARES_MAX, IdleServers, Loan, Spare
+from libs.domain.move import MoveStep, RunningMove
+from libs.domain.moves_snapshot import MovesSnapshot
+from libs.domain.spare import SPARES_MAX, IdleServers, Loan, LoanAct, loan_s
 from libs.ras.waves.departures import Departures
 from libs.ras.waves.guard import Guard
 from libs.ras.waves.spares import IdleKinds, Worth, choose_spares
@@ -31,10 +33,10 @@ def waiting_by_reservation(
     waiting = snapshot.waiting
     found: defaultdict[int, list[Worth]] = defaultdict(list)
     for move in held_back:
-        if _gives(move):
+        if brings(move):
             found[move.from_reservation_id or 0].append((move.msb_id, move.leaves_rru))
     rows = np.array(blocked, np.int64)
-    rows = rows[(waiting.target_id[rows] != 0) & ~waiting.to_buffer[rows]]
+    rows = rows[waiting.joins[rows]]
     columns = (waiting.current_id[rows], waiting.msb_id[rows], waiting.leaves_rru[rows])
     for r, msb_id, rru in zip(*(column.tolist() for column in columns), strict=True):
         found[r].append((msb_id, rru))
@@ -42,10 +44,17 @@ def waiting_by_reservation(
 
 
 def lend(
-    snapshot: MovesSnapshot, waiting: Mapping[int, list[Worth]], guard: Guard, departures: Departures
+    snapshot: MovesSnapshot,
+    waiting: Mapping[int, list[Worth]],
+    guard: Guard,
+    departures: Departures,
+    loan_s_max: float | None,
+    now: datetime,
 ) -> list[Loan]:
     """Return the servers to lend to reservations that can give no server away and expect none. Note in `departures`
     that they arrive.
+
+    A reservation that kept a server to the end of its loan borrows no other until that server has left.
 
     Servers of shared buffers, which replace lost servers, are lent only if free ones alone do not help.
     """
@@ -53,18 +62,22 @@ def lend(
     if idle is None or not len(idle.id):
         return []
     present = Counter(spare.reservation_id for spare in snapshot.spares)
+    late = {spare.reservation_id for spare in snapshot.spares if spare.recalled_at is not None and spare.is_late(now)}
     stock, loans = _Stock(idle), list[Loan]()
     for r in sorted(waiting):
         most = SPARES_MAX - present[r]
-        if most <= 0 or not departures.is_idle(r) or not stock.has_any:
+        if most <= 0 or r in late or not departures.is_idle(r) or not stock.has_any:
             continue
         rru = stock.rru_for(r)
         chosen = choose_spares(guard, r, waiting[r], stock.of_use(rru, buffers=False), most=most)
         if not chosen:
             few = min([most, *stock.room_of(rru)])
             chosen = choose_spares(guard, r, waiting[r], stock.of_use(rru, buffers=True), most=few)
+        until = now + timedelta(seconds=loan_s(snapshot.foretold_s.get(r), loan_s_max))
         for row in stock.take(chosen):
-            loans.append(Loan(server_id=int(idle.id[row]), generation=int(idle.generation[row]), reservation_id=r))
+            server_id, generation = int(idle.id[row]), int(idle.generation[row])
+            begins = Loan(act=LoanAct.LEND, server_id=server_id, generation=generation, reservation_id=r, until=until)
+            loans.append(begins)
             departures.arrive([r])
     return loans
 
@@ -117,28 +130,37 @@ class _Stock:
         return rows
 
 
-def take_back(snapshot: MovesSnapshot, *, sees_all: bool) -> list[Loan]:
-    """Return the loans to end. A loan ends if its server cannot be used any more, or if its reservation has no server
-    left to give to another reservation.
+def take_back(snapshot: MovesSnapshot, now: datetime, *, sees_all: bool) -> list[Loan]:
+    """Return the loans to end, and those to forget because their server has left.
+
+    A loan ends at its time. It ends before if its server cannot be used any more, or if its reservation has no server
+    left to give to another reservation. Its server then leaves as any other does, under the guard.
 
     sees_all   False: the snapshot lacks some waiting servers, so the reservations may have more to give
     """
     waiting = snapshot.waiting
-    leaves = (waiting.current_id != 0) & (waiting.target_id != 0) & ~waiting.to_buffer & ~waiting.in_doubt
-    giving = set(waiting.current_id[leaves].tolist())
-    giving |= {move.from_reservation_id for move in snapshot.running if _gives(move)}
+    leaves = (waiting.current_id != 0) & waiting.joins & ~waiting.in_doubt
+    giving = set(waiting.current_id[leaves & ~waiting.returning].tolist())
+    giving |= {move.from_reservation_id for move in snapshot.running if brings(move)}
+    loans = []
+    for spare in snapshot.spares:
+        is_needed = spare.reservation_id in giving or not sees_all
+        if spare.recalled_at is None and spare.usable and is_needed and not spare.is_late(now):
+            continue
+        is_gone = spare.has_left or spare.keeps
+        if is_gone or spare.recalled_at is None:
+            act = LoanAct.FORGET if is_gone else LoanAct.RECALL
+            ended = Loan(
+                act=act,
+                server_id=spare.server_id,
+                generation=spare.generation,
+                reservation_id=spare.reservation_id,
+            )
+            loans.append(ended)
+    return loans
 
-    def is_over(spare: Spare) -> bool:
-        return not spare.usable or (sees_all and spare.reservation_id not in giving)
 
-    return [
-        Loan(server_id=spare.server_id, generation=spare.generation, reservation_id=None)
-        for spare in snapshot.spares
-        if is_over(spare)
-    ]
-
-
-def _gives(move: RunningMove) -> bool:
+def brings(move: RunningMove) -> bool:
     """Return whether the move brings its server to another reservation. It joins nothing if it becomes free or goes to
     a shared buffer.
     """

@@ -6,18 +6,20 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 import numpy as np
 
 from libs.domain.arrays import Floats, Indices, Ints
 from libs.domain.departure_exceptions import StoredExceptions
-from libs.domain.move import MovesSnapshot, RunningMove, WaitingServers
+from libs.domain.move import RunningMove
+from libs.domain.moves_snapshot import MovesSnapshot, WaitingServers
 from libs.domain.spare import Loan
 from libs.ras.waves.departures import Departures
 from libs.ras.waves.guard import Guard
 from libs.ras.waves.steps import preferred_order
 from services.mover.move_policy import MovePolicy
-from services.mover.spares_plan import lend, waiting_by_reservation
+from services.mover.spares_plan import brings, lend, waiting_by_reservation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +42,7 @@ def choose_starts(
     departures: Departures,
     guard: Guard,
     approved: StoredExceptions | None,
+    now: datetime,
 ) -> Starts:
     """Return the moves to start, and the servers to lend to reservations that wait. Replacements come first, then
     unused servers, then used servers.
@@ -87,12 +90,14 @@ def choose_starts(
         chosen.append(row)
     departures.arrive(waiting.target_id[chosen].tolist())
     departures.arrive(_coming(waiting, departures.held_back))
-    lent = lend(snapshot, waiting_by_reservation(snapshot, refused, departures.held_back), guard, departures)
+    needy = waiting_by_reservation(snapshot, refused, departures.held_back)
+    lent = lend(snapshot, needy, guard, departures, policy.loan_s_max, now)
     rows = np.array(sorted(refused), np.int32)
     rows = order[np.isin(order, rows)]
     if snapshot.idle is not None:  # spares come first, and they were looked for
-        departures.relieve_running()
-        relieved = _relieve(waiting, rows, departures, guard, room)
+        needless = _needless(snapshot)
+        departures.relieve_running(needless | {spare.server_id for spare in snapshot.spares})
+        relieved = _relieve(waiting, rows[~np.isin(waiting.id[rows], list(needless))], departures, guard, room)
         rows = rows[~np.isin(rows, relieved)]
         if approved is not None:
             excepted = _exceed(waiting, rows, departures, room, approved)
@@ -139,7 +144,10 @@ def _lacks(guard: Guard, waiting: WaitingServers, rows: Ints | Indices, *, hold:
 
 
 def _relieve(waiting: WaitingServers, refused: Indices, departures: Departures, guard: Guard, room: _Room) -> list[int]:
-    """Return the refused servers that leave at the level *hold*, because nothing arrives at their reservation."""
+    """Return the refused servers that leave at the level *hold*, because nothing arrives at their reservation. A server
+    whose loan is over does not: its home can wait, and the embedded buffer of its reservation cannot.
+    """
+    refused = refused[~waiting.returning[refused]]
     idle = [r for r in np.unique(waiting.current_id[refused]).tolist() if departures.is_idle(r)]
     rows = refused[np.isin(waiting.current_id[refused], idle)]
     rows = rows[_lacks(guard, waiting, rows, hold=True) <= 0]
@@ -152,6 +160,14 @@ def _relieve(waiting: WaitingServers, refused: Indices, departures: Departures, 
             room.take(msb_id, takes=True)
             relieved.append(row)
     return relieved
+
+
+def _needless(snapshot: MovesSnapshot) -> set[int]:
+    """Return the servers that no reservation waits for: they become free, or go to a shared buffer. The levels of their
+    own reservation come first, even if nothing is to come to it. A solve can then let it keep them.
+    """
+    found = set(snapshot.waiting.id[~snapshot.waiting.joins].tolist())
+    return found | {move.server_id for move in snapshot.running if not brings(move)}
 
 
 def _exceed(

@@ -11,8 +11,10 @@ import numpy as np
 from libs.domain.arrays import Bools, Indices, Ints
 from libs.domain.departure_exceptions import ExceptionState
 from libs.domain.departure_wait import DepartureWait, KnownWaits, Level, WaitsFor, WaitsPlan
-from libs.domain.move import MovesSnapshot, MoveStep, RunningMove
+from libs.domain.move import MoveStep, RunningMove
+from libs.domain.moves_snapshot import MovesSnapshot
 from libs.ras.waves.guard import Guard
+from services.mover.spares_plan import brings
 from services.mover.starts_plan import Starts
 
 _EPOCH, _MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
@@ -44,6 +46,7 @@ def plan_waits(
     )
     msb_id = np.concatenate([waiting.msb_id[rows], _ints(move.msb_id for move in held_back)])
     rru = np.concatenate([waiting.leaves_rru[rows], np.array([move.leaves_rru for move in held_back], np.float64)])
+    joins = np.concatenate([waiting.joins[rows], np.array([brings(move) for move in held_back], bool)])
     since_us, is_known = _since(known, server_id, reservation_id, (now - _EPOCH) // _MICROSECOND)
     stays = _not_asked(snapshot, chosen.rows, server_id, sees_all=sees_all)
     is_over = ~(stays | np.isin(known.server_id, server_id[is_known]))
@@ -60,7 +63,8 @@ def plan_waits(
         level = Level.HOLD if at_hold.min() > 0 else Level.SURVIVE
         also = stays & (known.reservation_id == r) if stays.any() else stays
         first_us = min([int(since_us[own].min()), *known.since_us[also].tolist()])
-        waits_for, asked = coming.waits_for(r, level), None
+        is_exchange = bool(joins[own].any())
+        waits_for, asked = coming.waits_for(r, level, is_exchange=is_exchange), None
         if waits_for is WaitsFor.CAPACITY and not_approved is not None and not_approved.names(r):
             waits_for, asked = WaitsFor.APPROVAL, not_approved
         found[r] = DepartureWait(
@@ -123,7 +127,7 @@ class _Coming:
         from_buffer = _among(rows, waiting.from_buffer & waiting.urgent & ~waiting.lent)
         self._replacements.update(waiting.target_id[from_buffer].tolist())
         self._loans = Counter(loan.reservation_id for loan in chosen.loans if loan.reservation_id is not None)
-        self._loans.update(s.reservation_id for s in snapshot.spares if s.usable and not s.has_joined)
+        self._loans.update(s.reservation_id for s in snapshot.spares if s.is_coming)
         on_loan = [move for move in arriving if move.server_id in spare_ids]
         self._moves.subtract(move.to_reservation_id or 0 for move in on_loan)
         self._moves.subtract(waiting.target_id[_among(rows, waiting.lent)].tolist())
@@ -148,11 +152,14 @@ class _Coming:
         """Return the number of free servers whose moves the bounds of the mover hold back."""
         return self._queued[r]
 
-    def waits_for(self, r: int, level: Level) -> WaitsFor:
-        """Return what would let the next server leave, if the guard refuses it at `level`."""
+    def waits_for(self, r: int, level: Level, *, is_exchange: bool) -> WaitsFor:
+        """Return what would let the next server leave, if the guard refuses it at `level`.
+
+        is_exchange   whether other reservations wait for its servers: only those may leave at *hold*
+        """
         if self.moves(r) or self.loans(r) or self.queued(r):
             return WaitsFor.ARRIVALS
-        return WaitsFor.TURN if level is Level.SURVIVE else WaitsFor.CAPACITY
+        return WaitsFor.TURN if level is Level.SURVIVE and is_exchange else WaitsFor.CAPACITY
 
 
 def _among(rows: Sequence[int], mask: Bools) -> Indices:

@@ -11,14 +11,19 @@ from libs.domain.execution_progress import ExecutionGraph, Progress
 from libs.domain.plan_execution import ExecutionState, PlanExecution, Terms
 from libs.flux.execution.plan import scheduled
 from libs.flux.execution.reverse import reverse_actions
+from libs.flux.reservation_sizes import ReservationTable
+from libs.interchange.planning_inputs.service_reservations import service_reservations_of
 from libs.interchange.world.execution_plan import load_execution_plan
 from libs.plan_check.check import require_clean
-from libs.plan_check.execution import check_execution
+from libs.plan_check.execution import Pool, check_execution
 from libs.plan_check.execution_room import most_used
 from libs.store.executions.actions import insert_actions
+from libs.store.executions.approvals import ask_for_actions, load_reservation_owners
 from libs.store.executions.events import propose_action_events
 from libs.store.executions.executions import insert_execution, load_execution, load_unfinished, set_state, take_places
+from libs.store.executions.freezes import copy_overrides
 from libs.store.planner.placement_plans import load_placement_plan, load_plan_file
+from libs.store.planner.planning_inputs import load_current
 from libs.store.platform.database import Transaction
 
 DAG = "dag.json"
@@ -90,6 +95,7 @@ def take_back(
         now=now,
         reverses=execution.plan_execution_id,
     )
+    copy_overrides(tx, execution.plan_execution_id, made.plan_execution_id)
     take_places(tx, made.plan_execution_id, graph.actions)
     set_state(tx, made, ExecutionState.RUNNING, now=now)
     return made
@@ -107,9 +113,9 @@ def _store(
     now: datetime,
     reverses: int | None = None,
 ) -> PlanExecution:
-    used = {(pool.region, pool.hardware_type): pool.used for pool in pools}
-    room = {(pool.region, pool.hardware_type): pool.room for pool in pools}
-    require_clean(check_execution(plan, used, room))  # type: ignore[arg-type]
+    used: dict[Pool, float] = {(pool.region, pool.hardware_type): pool.used for pool in pools}
+    room: dict[Pool, float] = {(pool.region, pool.hardware_type): pool.room for pool in pools}
+    require_clean(check_execution(plan, used, room))
     actions: Sequence[Action] = plan.actions
     event_ids = propose_action_events(tx, placement_plan_id, actions, reason=reason, actor=actor, now=now)
     plan_execution_id = insert_execution(
@@ -123,4 +129,21 @@ def _store(
         reverses=reverses,
     )
     insert_actions(tx, plan_execution_id, actions, event_ids, now_s=now.timestamp())
+    owners = _owners(tx, actions)
+    ask_for_actions(tx, plan_execution_id, actions, owners, asked_by=actor, reason=reason, now=now)
     return load_execution(tx, plan_execution_id)
+
+
+def _owners(tx: Transaction, actions: Sequence[Action]) -> dict[int, str]:
+    """Return position -> owner of the reservation that holds the service in its region, where both are known."""
+    found = load_current(tx, "service_reservations")
+    if found is None or not any(a.approval for a in actions):
+        return {}
+    table, owners = ReservationTable(service_reservations_of(found[1])), load_reservation_owners(tx)
+    known = {}
+    for i, a in enumerate(actions):
+        row = table.find((str(a.service), str(a.region), str(a.hardware_type))) if a.approval else None
+        owner = None if row is None else owners.get((str(a.region), row.reservation))
+        if owner is not None:
+            known[i] = owner
+    return known

@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from libs.carriers import portal, simulated, webhook
+from libs.carriers import portal, replicas, simulated, webhook
 from libs.carriers.carrier import Carrier
 from libs.carriers.unset import NoCarrier
 from libs.domain.service_reservation import ServiceReservation
@@ -30,6 +30,7 @@ class OrchestratorSettings(Settings):
     shift_carrier: Literal["webhook", "simulated"] | None = Field(
         default=None, validation_alias="PLIMSOLL_SHIFT_CARRIER"
     )
+    replicas_url: str | None = Field(default=None, validation_alias="PLIMSOLL_REPLICAS_URL")
     gate_prometheus_url: str | None = Field(default=None, validation_alias="PLIMSOLL_GATE_PROMETHEUS_URL")
     load_test_url: str | None = Field(default=None, validation_alias="PLIMSOLL_LOAD_TEST_URL")
     gate_every_s: float = Field(default=60.0, ge=1, le=86_400, validation_alias="PLIMSOLL_GATE_EVERY_S")
@@ -39,13 +40,14 @@ class OrchestratorSettings(Settings):
 
         reservations   the reservation of each service, for the carrier `portal`
         """
+        resizes = self._resizes(clock, reservations)
         gauges: dict[str, Gauge] = {}
         if self.gate_prometheus_url:
             gauges["prometheus"] = prometheus.create(clock)
         if self.load_test_url:
             gauges["load_test"] = load_test.create(clock)
         return Systems(
-            resizes=self._resizes(clock, reservations),
+            resizes=replicas.create(resizes) if self.replicas_url else resizes,
             shifts=self._shifts(clock),
             gauges=gauges,
             read_every_s=self.gate_every_s,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from functools import partial
-
+from libs.carriers.portal_addresses import PortalSettings
 from libs.jobs.kinds import JobRun, job
 from libs.jobs.working import ServiceJobs
 from libs.reconcile.environment import read_environment
 from libs.reconcile.jobs import PLAN, WORLD
 from libs.store.planner.plan_runs import load_open_runs
 from libs.store.platform.jobs import enqueue
+from services.planner import remote_regions
 from services.planner.reconcilers.make_placement_plan import MakePlacementPlan
 from services.planner.settings import PlannerSettings
 
@@ -17,11 +17,17 @@ from services.planner.settings import PlannerSettings
 @job(PLAN)
 def plan(run: JobRun) -> None:
     """Run the oldest open plan run, and enqueue another job while runs remain."""
-    settings = PlannerSettings()  # type: ignore[call-arg]  # from the environment
-    MakePlacementPlan(run.database, run.clock, settings, lost=lambda: run.lease.lost).reconcile()
+    settings = PlannerSettings.from_environment()
+    regions = remote_regions.create()
+    MakePlacementPlan(run.database, run.clock, settings, regions=regions, lost=lambda: run.lease.lost).reconcile()
     with run.database.write() as tx:
         if load_open_runs(tx):
             enqueue(tx, PLAN, WORLD)
 
 
-JOBS = ServiceJobs(kinds=(plan,), read_settings=partial(read_environment, PlannerSettings))
+def _read_settings() -> None:
+    read_environment(PlannerSettings)
+    read_environment(PortalSettings).read()
+
+
+JOBS = ServiceJobs(kinds=(plan,), read_settings=_read_settings)

@@ -1,4 +1,4 @@
-"""Take the supply of a world's regions from the platform, where they are its regions too."""
+"""Take the supply of a world's regions from the platform, or from the portals of regions elsewhere."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from libs.interchange.planning_inputs.tables import INPUT_TABLES
 from libs.store.fleet.regions import load_region_names
 from libs.store.platform.database import Transaction
 from libs.store.regions.region_supply import load_region_supply
+from services.planner.remote_regions import RegionReading
 
 SUPPLY, UNITS, DELIVERIES = "supply", "server_units", "deliveries"
 
@@ -25,11 +26,14 @@ def with_region_supply(
     *,
     step: timedelta,
     now: datetime,
+    elsewhere: Mapping[str, RegionReading],
 ) -> Mapping[str, bytes]:
-    """Return the inputs with the supply that the platform's regions have at each step.
+    """Return the inputs with the supply that regions have at each step.
 
-    A row of `supply` is replaced if the platform has its region, and `server_units` names its hardware type. A delivery
-    counts from the step on that it is due before. A retirement counts from the step on in which it is due.
+    elsewhere   the regions of other installations, as their portals say
+
+    A row of `supply` is replaced if its region is known, and `server_units` names its hardware type. A delivery counts
+    from the step on that it is due before. A retirement counts from the step on in which it is due.
     """
     if UNITS not in contents:
         return contents
@@ -37,11 +41,15 @@ def with_region_supply(
     deliveries = deliveries_of(contents[DELIVERIES]) if DELIVERIES in contents else ()
     rows = stored_rows(contents[SUPPLY])
     types = {row.hardware_type for row in units}
-    ours = sorted({row["region"] for row in rows} & load_region_names(tx))
-    found: list[Row] = [row for row in rows if row["region"] not in ours or row["hardware_type"] not in types]
-    for number, start in zip(steps, starts, strict=True):
-        for region in ours:
-            supply = load_region_supply(tx, region, at=start, retired_until=start + step)
+    ours = load_region_names(tx)
+    known = sorted({row["region"] for row in rows} & (ours | elsewhere.keys()))
+    found: list[Row] = [row for row in rows if row["region"] not in known or row["hardware_type"] not in types]
+    for t, (number, start) in enumerate(zip(steps, starts, strict=True)):
+        for region in known:
+            if region in ours:
+                supply = load_region_supply(tx, region, at=start, retired_until=start + step)
+            else:
+                supply = elsewhere[region].supply[t]
             supply = with_deliveries(supply, deliveries, region=region, now=now, at=start)
             found += [
                 {"step": number, "region": region, "hardware_type": name, "capacity": capacity}

@@ -7,7 +7,7 @@ docs/designs/0015-one-home-for-promises.md.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -74,6 +74,7 @@ class Application:
                     simulation said
     churn_until     when the oldest preemption that the churn budget counts stops counting; None: no such time is known
     reason      reason that the operator `actor` gave; None: not given
+    person, asked_by   the person behind `actor`, and the persons who asked for the simulation
     """
 
     simulation: Simulation
@@ -88,6 +89,8 @@ class Application:
     foreseen_over: int
     churn_until: datetime | None
     actor: str
+    person: str
+    asked_by: Collection[str]
     reason: str | None
 
 
@@ -313,11 +316,11 @@ def _unapproved(application: Application, causes: Sequence[Cause]) -> Refusal | 
     """Return the refusal for a missing approval; None if the operator may approve all exceeded limits by applying."""
     if not causes:
         return None
-    simulation, actor = application.simulation, application.actor
+    simulation = application.simulation
     why = "; ".join(cause.message for cause in causes[:_SHOWN_MAX])
-    if lacks_second_person(application.limits, [simulation.requested_by], actor):
-        detail = f"{actor} asked for this; in {simulation.region} another person must apply it: {why}."
-        return Refusal(status=403, code="four_eyes", detail=detail, figures={"asked_by": [actor]})
+    if lacks_second_person(application.limits, application.asked_by, application.person):
+        detail = f"{application.person} asked for this; in {simulation.region} another person must apply it: {why}."
+        return Refusal(status=403, code="four_eyes", detail=detail, figures={"asked_by": [simulation.requested_by]})
     if application.reason is None:
         detail = f"Above the approval limits: {why}. Applying approves it: give a reason."
         return Refusal(status=409, code="needs_approval", detail=detail)

@@ -38,11 +38,13 @@ from libs.store.fleet.servers import count_free_servers
 from libs.store.fleet.snapshot import load_fleet_snapshot
 from libs.store.moves.churn import load_churn_until, with_churn
 from libs.store.moves.exceptions import settle_exceptions
+from libs.store.moves.foretold_loans import settle_foretold_loans
 from libs.store.moves.moving_state import load_moving_state
 from libs.store.plans.plans import commit_plan, lock_lineage, lock_plan
 from libs.store.plans.simulations import load_owners, load_simulated_changes, load_simulation, mark_applied
 from libs.store.platform import audit
 from libs.store.platform.database import Transaction
+from libs.store.platform.tokens import load_persons
 from libs.store.regions.region_policies import update_policy
 from libs.web.problems import FieldError, Problem
 from services.portal.application import (
@@ -142,6 +144,8 @@ def apply_simulation(
         foreseen_over=_foreseen_over(report),
         churn_until=ground.churn_until,
         actor=actor,
+        person=next(iter(load_persons(tx, [actor]))),
+        asked_by=load_persons(tx, [simulation.requested_by]),
         reason=reason,
     )
     judged = judge_application(application)
@@ -207,10 +211,12 @@ def _commit(tx: Transaction, ground: Ground, application: Application, judged: A
         parent=parent,
         churns=counted_servers(snapshot, application.plan.target),
     )
+    waves = foretell(snapshot, application.plan.target, ground.moving)
+    settle_foretold_loans(tx, ground.region_id, waves.loans)
     settle_exceptions(
         tx,
         ground.region_id,
-        foretell(snapshot, application.plan.target, ground.moving).exceptions,
+        waves.exceptions,
         plan_id=parent if committed is None else committed.plan_id,
         actor=actor,
         reason=reason,

@@ -17,6 +17,7 @@ from libs.store.fleet.unavailability_events import load_event, lock_events, refr
 from libs.store.platform import audit
 from libs.store.platform.database import Transaction
 from libs.store.platform.jobs import enqueue
+from libs.store.platform.tokens import load_persons
 from libs.store.regions.region_policies import update_policy
 from libs.web.problems import Problem
 from services.portal.end_reservation import drop_scheduled_reservation
@@ -34,12 +35,13 @@ def approve(tx: Transaction, approval_id: int, *, generation: int, actor: str, r
     Raises NotFound, StaleGeneration, and Problem: 409 if the approval no longer waits, 403 if `actor` requested the
     change and the region demands a second person.
     """
-    approval = _require_pending(tx, approval_id)
+    approval = require_pending(tx, approval_id)
     # Lock the region before the approval, as every change of the policy does.
     region = load_region(tx, approval.region, lock=approval.kind in _OF_REGION)
     _lock_events(tx, approval, region.region_id)
-    if lacks_second_person(load_approval_limits(tx, region.region_id), approval.asked_by, actor):
-        detail = f"{actor} asked for this; in {approval.region} another person must approve it."
+    asked_by, [person] = load_persons(tx, approval.asked_by), load_persons(tx, [actor])
+    if lacks_second_person(load_approval_limits(tx, region.region_id), asked_by, person):
+        detail = f"{person} asked for this; in {approval.region} another person must approve it."
         raise Problem(403, "four_eyes", detail, asked_by=list(approval.asked_by))
     decided = _decide(tx, approval, ApprovalStatus.APPROVED, generation=generation, actor=actor, reason=reason, now=now)
     if approval.kind is ApprovalKind.REGION_POLICY:
@@ -73,7 +75,7 @@ def reject(tx: Transaction, approval_id: int, *, generation: int, actor: str, re
 
     Raises NotFound, StaleGeneration, and Problem (409) if the approval no longer waits.
     """
-    approval = _require_pending(tx, approval_id)
+    approval = require_pending(tx, approval_id)
     region_id = load_region(tx, approval.region).region_id
     _lock_events(tx, approval, region_id)
     decided = _decide(tx, approval, ApprovalStatus.REJECTED, generation=generation, actor=actor, reason=reason, now=now)
@@ -115,7 +117,8 @@ def _settle_maintenance(
     refresh_unavailability(tx, region_id, now=now)
 
 
-def _require_pending(tx: Transaction, approval_id: int) -> Approval:
+def require_pending(tx: Transaction, approval_id: int) -> Approval:
+    """Return an approval that waits. Raises NotFound, and Problem (409) if it no longer waits."""
     approval = load_approval(tx, approval_id)
     if approval.status is not ApprovalStatus.PENDING:
         by = f" by {approval.decided_by}" if approval.decided_by else ""

@@ -13,7 +13,7 @@ from services.portal.solve_slots import solving_slot
 from services.portal.submit_requests import Submission
 
 
-def preview(database: Database, clock: Clock, submission: Submission, *, token_id: int) -> Judgement:
+def preview(database: Database, clock: Clock, submission: Submission, *, holder: int | str) -> Judgement:
     """Return the decision on a submission. Raises Problem (429) while too many others are judged."""
     if submission.spec is None:
         assert submission.reservation is not None
@@ -24,7 +24,7 @@ def preview(database: Database, clock: Clock, submission: Submission, *, token_i
         phase = CapacityRequestPhase.GRANTED
         numbers = {"released_servers": float(servers), "servers_in_use": float(in_use)}
         return Judgement(phase=phase, reason="Deleted", message=message, numbers=numbers)
-    with solving_slot(token_id):
+    with solving_slot(holder):
         with database.snapshot() as tx:
             case = load_case(tx, question_of_submission(submission), now=clock.now())
         return judge(case)

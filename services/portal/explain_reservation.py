@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from libs.domain.departure_wait import DepartureWait
 from libs.domain.fleet import FREE, FleetSnapshot
 from libs.domain.readiness import ReadinessHistory
 from libs.domain.reservation import Reservation
+from libs.domain.reservation_motion import ReservationMotion
 from libs.ras.explain.explanation import Explanation, explain, last_solve_of
 from libs.ras.explain.move import MoveEffect, alternatives, move_effect
 from libs.store.capacity.readiness_history import load_readiness_histories
 from libs.store.capacity.reservations import live_names, load_reservation
-from libs.store.fleet.departure_waits import load_waits
+from libs.store.fleet.motions import load_motions
 from libs.store.fleet.snapshot import load_fleet_snapshot
 from libs.store.fleet.usable_servers import load_usable_servers
 from libs.store.plans.targets_history import load_last_solve_changes
@@ -28,28 +28,28 @@ FREE_NAME = "free"
 
 
 def explain_reservation(
-    database: Database, reservation_id: int, *, token_id: int
-) -> tuple[Explanation, Reservation, ReadinessHistory, DepartureWait | None]:
-    """Explain a reservation. Return the explanation, and the reservation with its history and the wait of its servers.
+    database: Database, reservation_id: int, *, holder: int | str
+) -> tuple[Explanation, Reservation, ReadinessHistory, ReservationMotion]:
+    """Explain a reservation. Return the explanation, and the reservation with its history and what moves at it.
 
     Raises NotFound, and Problem (409) if it was deleted or has not begun.
     """
-    with solving_slot(token_id):
+    with solving_slot(holder):
         with database.snapshot() as tx:
             reservation = _live(load_reservation(tx, reservation_id))
             snapshot = load_fleet_snapshot(tx, reservation.region)
             last = load_last_solve_changes(tx, reservation.region)
             usable = np.isin(snapshot.servers.id, load_usable_servers(tx, reservation.region))
             history = load_readiness_histories(tx, [reservation_id])[reservation_id]
-            wait = load_waits(tx, [reservation_id]).get(reservation_id)
+            motion = load_motions(tx, [reservation_id])[reservation_id]
         row = _row(snapshot, reservation)
         solved = None if last is None else last_solve_of(snapshot, row, last[0], last[1])
         found = explain(snapshot, row, last_solve=solved, usable=usable, time_s_max=EXPLAIN_S_MAX)
-        return found, reservation, history, wait
+        return found, reservation, history, motion
 
 
 def explain_server(
-    database: Database, reservation_id: int, server: str, to: str | None, *, token_id: int
+    database: Database, reservation_id: int, server: str, to: str | None, *, holder: int | str
 ) -> list[MoveEffect]:
     """Return the effects of binding a server of the reservation to `to`. Without `to`, return them for the most
     promising places.
@@ -57,7 +57,7 @@ def explain_server(
     Raises NotFound, and Problem: 409 if the reservation was deleted or has not begun, 422 for an unknown server or
     `to`.
     """
-    with solving_slot(token_id):
+    with solving_slot(holder):
         with database.snapshot() as tx:
             reservation = _live(load_reservation(tx, reservation_id))
             snapshot = load_fleet_snapshot(tx, reservation.region)

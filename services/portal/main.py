@@ -28,6 +28,7 @@ def work() -> None:
 
 def set_up() -> None:
     """Bring the database to the schema of this version, and make the first admin token if there is none."""
+    from libs.store.platform.migrate import OldProcessesRun
     from libs.store.platform.refusals import NotFound
     from services.portal.set_up import prepare_database
     from services.portal.settings import SetUpSettings
@@ -40,9 +41,14 @@ def set_up() -> None:
             settings.admin_token_file,
             settings.clock(),
             service_role=settings.service_role,
+            beside=settings.migrate_beside,
         )
     except NotFound as error:
         raise SystemExit(f"plimsoll: PLIMSOLL_SERVICE_ROLE: {error}: CREATE ROLE it first") from error
+    except OldProcessesRun as error:
+        raise SystemExit(
+            f"plimsoll: {error}. Stop them and repeat this; or set PLIMSOLL_MIGRATE_BESIDE=true if they are not ours"
+        ) from error
 
 
 if __name__ == "__main__":

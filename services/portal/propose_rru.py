@@ -15,6 +15,7 @@ from libs.domain.reservation import ROUNDING
 from libs.domain.rru_catalogue import CLASSES_MAX, RruCatalogue, RruVersion
 from libs.reconcile.errors import StaleGeneration
 from libs.store.capacity.approvals import ask_for_approval, supersede_of_class
+from libs.store.capacity.held_classes import lock_class
 from libs.store.capacity.rru_catalogue import (
     append_version,
     find_version,
@@ -149,6 +150,7 @@ def append_approved(tx: Transaction, region: Region, approval: Approval, *, acto
     rru, reference = approval.change["rru"], str(approval.change["reference"])
     assert isinstance(version, int)
     assert isinstance(rru, dict)
+    lock_class(tx, region.region_id, workload_class)
     if rru:
         catalogue = load_catalogue(tx, region.region_id)
         _require_room(region, catalogue, workload_class)

@@ -10,8 +10,9 @@ from collections.abc import Collection
 from libs.domain.approval import ApprovalLimits
 
 
-def lacks_second_person(limits: ApprovalLimits, asked_by: Collection[str], actor: str) -> bool:
-    """Return whether another person than `actor` must approve a change. `asked_by` are the tokens that asked for the
-    change.
+def lacks_second_person(limits: ApprovalLimits, asked_by: Collection[str], person: str) -> bool:
+    """Return whether another person than `person` must approve a change.
+
+    asked_by   the persons who asked for the change, and not the names of their tokens: one person may hold several
     """
-    return limits.four_eyes and actor in asked_by
+    return limits.four_eyes and person in asked_by

@@ -11,28 +11,28 @@ from libs.web.problems import Problem
 AT_ONCE_MAX = 2
 """Largest number of solves at a time. More solves would keep the process from answering other requests."""
 _lock = Lock()
-_held: set[int] = set()
-"""Ids of the tokens that hold a slot now."""
+_held: set[int | str] = set()
+"""Clients that hold a slot now, by Principal.holder."""
 
 
 @contextmanager
-def solving_slot(token_id: int) -> Iterator[None]:
-    """Take one of the AT_ONCE_MAX slots for the block. A token has at most one slot, so a client in a loop leaves room
-    for other clients.
+def solving_slot(holder: int | str) -> Iterator[None]:
+    """Take one of the AT_ONCE_MAX slots for the block. A client has at most one slot, so one in a loop leaves room
+    for others.
 
     Raises Problem (429) if no slot is free: the client tries again instead of waiting here.
     """
     with _lock:
-        if token_id in _held:
-            raise _busy("A dry run or explanation of this token is running")
+        if holder in _held:
+            raise _busy("A dry run or explanation of yours is running")
         if len(_held) == AT_ONCE_MAX:
             raise _busy(f"{AT_ONCE_MAX} dry runs or explanations are running")
-        _held.add(token_id)
+        _held.add(holder)
     try:
         yield
     finally:
         with _lock:
-            _held.remove(token_id)
+            _held.remove(holder)
 
 
 def _busy(what: str) -> Problem:

@@ -19,7 +19,7 @@ from services.solver.settings import SolverSettings
 def solve(run: JobRun) -> None:
     """Solve the region that is the subject."""
     trigger = str(run.job.arguments.get("trigger", "schedule"))
-    settings = SolverSettings()  # type: ignore[call-arg]  # from the environment
+    settings = SolverSettings.from_environment()
     status = SolveBindings(run.database, run.clock, settings, run.job.subject, trigger).reconcile()
     if status is SolveStatus.STALE:  # another plan was committed first: solve again at once, not in an hour
         with run.database.write() as tx:
@@ -29,7 +29,7 @@ def solve(run: JobRun) -> None:
 @job(SIMULATE)
 def simulate(run: JobRun) -> None:
     """Run the simulation whose id is the subject."""
-    settings = SolverSettings()  # type: ignore[call-arg]  # from the environment
+    settings = SolverSettings.from_environment()
     RunSimulation(run.database, run.clock, settings, int(run.job.subject)).reconcile()
 
 

@@ -1,4 +1,4 @@
-"""Run the whole platform on one machine: database, API, worker and scheduler, each as a process."""
+"""Run the whole platform on one machine: database, API, pages, worker and scheduler, each as a process."""
 
 from __future__ import annotations
 
@@ -38,9 +38,14 @@ values of the environment come first.
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """A running platform. `actuator` is the name of the actuator that moves its servers."""
+    """A running platform.
+
+    pages_url   the address of the pages; None: they do not run
+    actuator    the name of the actuator that moves its servers
+    """
 
     url: str
+    pages_url: str | None
     token_file: Path
     supervisor: Supervisor
     actuator: str
@@ -53,6 +58,7 @@ def running_platform(
     clock: Clock,
     host: str = "127.0.0.1",
     port: int = 0,
+    pages_port: int | None = None,
     cycles: Mapping[str, float] = CYCLES,
     world_cycles: Mapping[str, float] = WORLD_CYCLES,
     more: Mapping[str, str] | None = None,
@@ -63,6 +69,7 @@ def running_platform(
 
     Port 0 takes the last port of this state folder if it is free, or else any free one.
 
+    pages_port   the port of the pages, 0 likewise; None: no pages
     clock    the clock of all processes
     cycles   kind of job -> seconds on the clock between its runs for each region
     world_cycles   likewise, for jobs that belong to no region
@@ -77,7 +84,11 @@ def running_platform(
     state.mkdir(parents=True, exist_ok=True, mode=0o711)
     for folder in (settings.log_dir, state / "bundles", state / "queue"):
         _make_private(folder)
-    with _listen(host, port, settings.port_file) as sock, Supervisor(settings.log_dir, tell=tell) as supervisor:
+    with (
+        _listen(host, port, settings.port_file) as sock,
+        _listen_for_pages(host, pages_port, settings.pages_port_file) as pages_sock,
+        Supervisor(settings.log_dir, tell=tell) as supervisor,
+    ):
         address, taken = sock.getsockname()[:2]
         url = f"http://{address}:{taken}"
         database_url = provide_database(settings, supervisor)
@@ -88,6 +99,7 @@ def running_platform(
                 tell(note)
         env = {
             _ACTUATOR: "simulated",
+            "PLIMSOLL_AUDIT_DIR": str(state / "audit"),
             **os.environ,
             "PLIMSOLL_BUNDLE_DIR": str(state / "bundles"),
             "PLIMSOLL_JOB_CYCLES": json.dumps(dict(cycles)),
@@ -112,6 +124,10 @@ def running_platform(
                 pass_fds=[sock.fileno()],
             )
         )
+        pages_url = None
+        if pages_sock is not None:
+            pages_url = f"http://{address}:{pages_sock.getsockname()[1]}"
+            settings.pages_port_file.write_text(f"{pages_sock.getsockname()[1]}\n")
         tell("bringing the database to the schema of this version")
         token_file = state / "admin-token"
         # Import here: the database and the API start while this code loads, and loading takes longer than running it.
@@ -123,6 +139,8 @@ def running_platform(
         # The others load while the first requests arrive: no request waits for a solve, and no move for a request.
         supervisor.launch(_python("mover", env, "-m", "services.standalone.worker", "mover"))
         supervisor.launch(_python("scheduler", env, "-m", "services.scheduler.main", "work"))
+        if pages_sock is not None:
+            supervisor.launch(_pages(pages_sock, env, url, settings.trusted_proxies))
         # A process per solve or plan gives all its memory back, and its peak is that of one solve.
         solver_env = {**env, "PLIMSOLL_JOB_SLOTS": env.get("PLIMSOLL_SOLVER_SLOTS", "1")}
         solver_env["PLIMSOLL_JOB_PROCESS_JOBS_MAX"] = "1"
@@ -131,7 +149,7 @@ def running_platform(
         endpoint = settings.endpoint_file
         endpoint.write_text(json.dumps({"url": url, "token_file": str(token_file)}) + "\n")
         supervisor.after_stop.callback(endpoint.unlink, missing_ok=True)
-        yield Platform(url, token_file, supervisor, actuator=env[_ACTUATOR])
+        yield Platform(url, pages_url, token_file, supervisor, actuator=env[_ACTUATOR])
 
 
 def _listen(host: str, port: int, kept: Path) -> socket:
@@ -149,6 +167,32 @@ def _listen(host: str, port: int, kept: Path) -> socket:
             ) from error
         sock = listen(host)
     return sock
+
+
+@contextmanager
+def _listen_for_pages(host: str, port: int | None, kept: Path) -> Iterator[socket | None]:
+    """Yield a listening socket for the pages; None without pages."""
+    if port is None:
+        yield None
+        return
+    with _listen(host, port, kept) as sock:
+        yield sock
+
+
+def _pages(sock: socket, env: Mapping[str, str], api_url: str, trusted_proxies: str | None) -> Command:
+    """Return the process of the pages. It gets no address of the database: it is a client of the API."""
+    withheld = ("DATABASE_URL", "PLIMSOLL_BROKER_URL", "PLIMSOLL_BROKER_DIR")
+    own = {name: value for name, value in env.items() if name not in withheld}
+    return Command(
+        name="pages",
+        argv=[
+            *(sys.executable, "-m", "uvicorn", "--factory", "services.pages.app:make_app", "--no-server-header"),
+            *("--fd", str(sock.fileno()), "--no-access-log", "--log-level", "warning"),
+            *_proxy_headers(trusted_proxies),
+        ],
+        env=_LITTLE_MEMORY | own | {"PLIMSOLL_URL": api_url},
+        pass_fds=[sock.fileno()],
+    )
 
 
 def _port_in(kept: Path) -> int:

@@ -57,3 +57,8 @@ class StandaloneSettings(Settings):
     def port_file(self) -> Path:
         """The file with the last port of a platform. The next one takes the same port unless another is given."""
         return self.state_dir / "port"
+
+    @property
+    def pages_port_file(self) -> Path:
+        """The file with the last port of the pages. The next ones take the same port unless another is given."""
+        return self.state_dir / "pages-port"

@@ -1,5 +1,5 @@
-"""Send random cases, and check the answers. A case is one request, drawn for one operation of the API document. Some
-cases are aimed at an existing object.
+"""Send random cases, and check the answers. A case is one request, drawn for one operation of the API document. Half of
+the cases are aimed at an existing object.
 """
 
 from __future__ import annotations
@@ -35,8 +35,9 @@ CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance,
 class Fuzz:
     """Sends cases with the tokens of several clients in turn, and counts the answers.
 
-    Every other case is aimed: its ids, region and generation are those of an existing object, and its body is the
-    example of the schema.
+    Half of the cases are aimed: their ids, region and generation are those of an existing object, and their body is the
+    example of the schema. An aimed case is drawn only if its operation has a part without an example, because drawing
+    costs more than sending.
     """
 
     def __init__(
@@ -78,14 +79,23 @@ class Fuzz:
             suppress_health_check=list(HealthCheck),
         )
         has_input = operation.body or operation.query or operation.path_parameters or operation.headers
-        for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
-            if mode is GenerationMode.POSITIVE or has_input:
-                draw(given(case=operation.as_strategy(generation_mode=mode))(self.send))()
+        modes = (GenerationMode.POSITIVE, GenerationMode.NEGATIVE)[: 2 if has_input else 1]
+        send: Callable[[AnyCase], None] = self.send_in_turn
+        if self._is_known(operation):
+            for _ in range(examples * len(modes) // 2):
+                self.send(self._aimed(operation))
+            draw, send = settings(draw, max_examples=(examples + 1) // 2), self.send
+        for mode in modes:
+            draw(given(case=operation.as_strategy(generation_mode=mode))(send))()
+
+    def send_in_turn(self, case: AnyCase) -> None:
+        """Aim every other case, send it and check its answer. Raises the failures of the checks."""
+        if next(self._turn) % 2 == 0:
+            self._aim(case)
+        self.send(case)
 
     def send(self, case: AnyCase) -> None:
         """Send a case and check its answer. Raises the failures of the checks."""
-        if next(self._turn) % 2 == 0:
-            self._aim(case)
         kept = {k: v for k, v in dict(case.headers or {}).items() if k.lower() != "authorization"}
         case.headers = CaseInsensitiveDict(kept)
         caller = next(self._callers)
@@ -121,6 +131,26 @@ class Fuzz:
         names = [parameter.name for parameter in operation.path_parameters]
         return self._seeds.parameters(operation.path, names)
 
+    def _is_known(self, operation: Operation) -> bool:
+        """Return whether seeds and examples give every part of an aimed case."""
+        names = {parameter.name for parameter in operation.path_parameters}
+        return names <= self._parameters(operation).keys() and (
+            not operation.body or self._example_of(_json_schema(operation)) is not None
+        )
+
+    def _aimed(self, operation: Operation) -> AnyCase:
+        """Return an aimed case. Of its query it has at most the region: always if that is required, else at random."""
+        region = [parameter for parameter in operation.query if parameter.name == "region"]
+        asks = any(parameter.is_required for parameter in region) or (region and self._random.random() < 0.5)
+        case = operation.Case(
+            path_parameters={},
+            query={"region": REGION} if asks else {},
+            headers={},
+            media_type="application/json" if operation.body else None,
+        )
+        self._aim(case)
+        return case
+
     def _aim(self, case: AnyCase) -> None:
         operation = case.operation
         case.path_parameters = dict(case.path_parameters or {}) | self._parameters(operation)
@@ -129,8 +159,7 @@ class Fuzz:
         headers.pop("Idempotency-Key", None)
         case.headers = CaseInsensitiveDict(headers)
         self._with_generation(case, operation)
-        content = operation.definition.raw.get("requestBody", {}).get("content", {}).get("application/json", {})
-        example = self._example_of(content.get("schema", {}))
+        example = self._example_of(_json_schema(operation))
         if example is not None:
             case.body = example
 
@@ -149,6 +178,12 @@ class Fuzz:
         if not self._schemas:
             self._schemas = self._maker.get("/openapi.json").json()["components"]["schemas"]
         return (self._schemas.get(name, {}).get("examples") or [None])[0]
+
+
+def _json_schema(operation: Operation) -> dict[str, object]:
+    """Return the schema of an operation's JSON body; empty if it takes none."""
+    content = operation.definition.raw.get("requestBody", {}).get("content", {}).get("application/json", {})
+    return dict(content.get("schema", {}))
 
 
 def _authorization(client: httpx.Client) -> dict[str, str]:

@@ -3,37 +3,44 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 import sys
 import time
 from collections.abc import Iterable, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 
 import numpy as np
-import sqlalchemy as sa
 
 from libs.domain.policy import RegionPolicy
 from libs.domain.principal import Role
 from libs.domain.unavailability import UnavailabilityScope
 from libs.interchange.region.write import dump_region
-from libs.reconcile.jobs import ADVANCE_WINDOWS, ASSESS, CYCLES, MOVE, SOLVE, WATCH_RESERVATIONS
+from libs.reconcile.jobs import (
+    ADVANCE_WINDOWS,
+    ASSESS,
+    CYCLES,
+    DRAW_REPLACEMENTS,
+    MOVE,
+    REFRESH_UNAVAILABILITY,
+    SOLVE,
+)
 from libs.simulator.demand import DemandEvent, draw_demand
 from libs.simulator.failures import Failure, FailureRates, draw_failures
 from libs.simulator.fleet import made_up_fleet
-from libs.store.tables import moves
 from services.cli.client import Client
 from services.cli.demo.day import Action, Agenda
 from services.cli.demo.people import HealthSystem, Owners
 from services.portal.set_up import prepare_database
 from services.standalone.postgres import running_postgres
-from soak.promise.bound import fewest_servers
 from soak.promise.clock import SteppedClock
 from soak.promise.people import Containers, Maintainer, Nature, Operators, promises_of, reservations
 from soak.promise.platform import Platform, environment, given_environment, running
+from soak.promise.report import Report
 from soak.promise.servers import Luck, RealServers
 from soak.promise.watch import Watcher
 
@@ -44,12 +51,14 @@ POLICY = RegionPolicy(buffer_cost=1.0, spread_cost=0.5, shared_buffer_share=0.02
 RATES = FailureRates(server_share_down=0.01, server_repair_s=DAY_S)
 """1 % of the servers are down at a time (RAS, 3.3). The paper says that repairs take minutes to weeks; here a day."""
 _BUSY_S, _IDLE_S = 30.0, 300.0
-"""Seconds between two ticks while servers move, and otherwise."""
-_SLOWEST_S = 300.0
+"""Least and most seconds between two ticks of the mover."""
+_SLOWEST_S = {DRAW_REPLACEMENTS: 300.0, REFRESH_UNAVAILABILITY: 300.0}
+_SLOWEST_OTHERS_S = 900.0
 """Least seconds between two runs of the jobs that find nothing to do most of the time. A failure asks for its own."""
 _ASK_AGAIN_S = 600.0
 _QUIET_S = 8 * HOUR_S
 """Hours at the end without demand, failures or maintenance, in which solves give surplus servers back."""
+_LOSS_S_MAX = 1.5 * DAY_S
 _FRAGILE = 0.15
 """Share of the reservations that do not survive the loss of an MSB."""
 _DECIDING = (ASSESS, ADVANCE_WINDOWS, SOLVE)
@@ -68,11 +77,20 @@ class Plan:
     load: float = 0.55
 
 
-class Month:
-    """The run of one plan."""
+class _TimeIsUp(Exception):
+    """The run has taken as much real time as it may."""
 
-    def __init__(self, plan: Plan, home: Path) -> None:
-        self.plan, self._home = plan, home
+
+class Month:
+    """The run of one plan.
+
+    report   file for the figures so far, written every quarter of a simulated day; None: no file
+    real_s   real seconds after which the run ends, however many days are over
+    """
+
+    def __init__(self, plan: Plan, home: Path, *, report: Path | None = None, real_s: float = math.inf) -> None:
+        self.plan, self._home, self._report = plan, home, report
+        self._real_until_s = time.monotonic() + real_s
         self.image = made_up_fleet(REGION, servers=plan.servers, seed=plan.seed, policy=POLICY)
         self.clock = SteppedClock(datetime.now(UTC).replace(microsecond=0) - timedelta(days=plan.days + 2))
         snapshot = self.image.snapshot
@@ -86,22 +104,29 @@ class Month:
             watch=lambda at_s: self.watcher.look(at_s),
         )
         self.watcher = Watcher(self.servers, len(snapshot.topology.msbs), promises_of([], self.types))
-        self.began_s = time.monotonic()
         self._ran: Mapping[str, int] = {}
+        self.is_news = True
+        """Whether anything changed that the mover's last tick did not see."""
 
     def run(self) -> dict[str, object]:
         """Run the plan, and return its figures."""
         with running_postgres(self._home / "postgres", durable=False) as url:
-            cycles = {kind: max(every_s, _SLOWEST_S) for kind, every_s in CYCLES.items()}
-            cycles |= {MOVE: _BUSY_S, WATCH_RESERVATIONS: _SLOWEST_S, SOLVE: self.plan.solve_every_s}
-            with given_environment(environment(self._home, url, json.dumps(cycles))), ExitStack() as kept:
+            cycles = json.dumps({SOLVE: self.plan.solve_every_s})
+            every_s = {
+                kind: max(cycle_s, _SLOWEST_S.get(kind, _SLOWEST_OTHERS_S))
+                for kind, cycle_s in CYCLES.items()
+                if kind not in (SOLVE, MOVE)
+            }
+            with given_environment(environment(self._home, url, cycles)), ExitStack() as kept:
                 token_file = self._home / "token"
                 prepare_database(url, token_file, self.clock)
                 platform = kept.enter_context(
                     running(
                         url,
+                        REGION,
                         self.clock,
                         lambda: self.servers,
+                        every_s=every_s,
                         chance=random.Random(self.plan.seed),
                         kills=self.plan.kills,
                         solve_takes_s=600.0,
@@ -150,9 +175,36 @@ class Month:
             (7 * HOUR_S, DAY_S, operators.change_rru),
         ):
             _repeat(agenda, first_s, every_s, busy_s, action)
-        agenda.every(DAY_S / 4, ends_s, lambda: self._tell(platform, owners, health))
-        agenda.run(ends_s, lambda: self._tick(platform, admin))
-        return self._figures(platform, admin, owners, health, operators, maintainer)
+        report = Report(
+            plan={name: getattr(plan, name) for name in Plan.__dataclass_fields__},
+            file=self._report,
+            types=self.types,
+            msbs=len(self.image.snapshot.topology.msbs),
+            servers=self.servers,
+            watcher=self.watcher,
+            platform=platform,
+            admin=admin,
+            owners=owners,
+            health=health,
+            operators=operators,
+            maintainer=maintainer,
+        )
+
+        def meanwhile() -> None:
+            self._tick(platform, admin)
+            if time.monotonic() > self._real_until_s:
+                raise _TimeIsUp
+
+        def tell() -> None:
+            sys.stderr.write(report.line())
+            report.save()
+
+        agenda.every(DAY_S, ends_s, report.end_day)
+        agenda.every(DAY_S / 4, ends_s, tell)
+        with suppress(_TimeIsUp):
+            agenda.run(ends_s, meanwhile)
+        report.save()
+        return report.figures()
 
     def _demand(self) -> list[DemandEvent]:
         """Return the changes that owners ask for. Some reservations are not to survive the loss of an MSB."""
@@ -175,34 +227,45 @@ class Month:
         ]
 
     def _failures(self) -> list[Failure]:
-        """Return failures at the published rates, and the loss of one MSB for six hours at two fifths of the run."""
+        """Return failures at the published rates, and the loss of one MSB for six hours at two fifths of the run, but
+        after _LOSS_S_MAX at the latest, so that a run that is ended early has seen it.
+        """
         plan, snapshot = self.plan, self.image.snapshot
         names, until_s = snapshot.servers.name, plan.days * DAY_S - _QUIET_S
         drawn = draw_failures(snapshot.topology, names, duration_s=until_s, rates=RATES, seed=plan.seed)
         msb = str(snapshot.topology.msbs[plan.seed % len(snapshot.topology.msbs)])
-        at_s = 0.4 * plan.days * DAY_S
+        at_s = min(0.4 * plan.days * DAY_S, _LOSS_S_MAX)
         lost = Failure(at_s=at_s, over_s=at_s + 6 * HOUR_S, scope=UnavailabilityScope.MSB, name=msb)
         return [*drawn, lost]
 
     def _pass(self, platform: Platform, admin: Client, duration_s: float) -> None:
-        """Let time pass, in steps that are short while servers move."""
-        while duration_s > 0:
-            step_s = min(_BUSY_S if self.servers.is_busy or platform.is_moving() else _IDLE_S, duration_s)
-            duration_s -= step_s
-            self.clock.skip(step_s)
-            self.servers.go_on(self.clock.now_s)
+        """Let time pass, from one moment at which something can change to the next."""
+        until_s = self.clock.now_s + duration_s
+        while (left_s := until_s - self.clock.now_s) > 0:
+            self.clock.skip(min(self.next_s(platform) - self.clock.now_s, left_s))
+            ended = self.servers.go_on(self.clock.now_s)
             self.watcher.look(self.clock.now_s)
+            self.is_news = self.is_news or ended
             self._tick(platform, admin)
+
+    def next_s(self, platform: Platform) -> float:
+        """Return when the mover's next tick is. It can do nothing new before a step ends or the database changes."""
+        soon_s, late_s = platform.moved_at_s + _BUSY_S, platform.moved_at_s + _IDLE_S
+        if not self.is_news:
+            soon_s = min(max(soon_s, self.servers.next_due_s), late_s)
+        return max(soon_s, self.clock.now_s)
 
     def _change(self, action: Action) -> None:
         """Do what may change a promise at once, such as a deletion."""
         action()
-        self._ran = {}
+        self._ran, self.is_news = {}, True
 
     def _tick(self, platform: Platform, admin: Client) -> None:
         if not self._ran:
             self._read_promises(admin)
-        platform.tick()
+        moves = self.clock.now_s >= platform.moved_at_s + _BUSY_S
+        is_changed = platform.tick(move=moves)
+        self.is_news = is_changed or (self.is_news and not moves)
         ran = {kind: platform.ran[kind] for kind in _DECIDING}
         if ran != self._ran:
             self._ran = ran
@@ -210,72 +273,6 @@ class Month:
 
     def _read_promises(self, admin: Client) -> None:
         self.watcher.promise(promises_of(reservations(admin, REGION), self.types), self.clock.now_s)
-
-    def _tell(self, platform: Platform, owners: Owners, health: HealthSystem) -> None:
-        least = self.watcher.least
-        sys.stderr.write(
-            f"day {self.clock.now_s / DAY_S:5.2f}  {time.monotonic() - self.began_s:6.0f} s  "
-            f"{len(self.watcher.promises.name)} reservations, {sum(owners.said.values())} requests, "
-            f"{sum(health.reported.values())} failures, {platform.ran[SOLVE]} solves, "
-            f"{self.servers.counts.joined} joins; least "
-            + ", ".join(f"{name} {one.ratio:.4g}" for name, one in least.items())
-            + "\n"
-        )
-
-    def _figures(
-        self,
-        platform: Platform,
-        admin: Client,
-        owners: Owners,
-        health: HealthSystem,
-        operators: Operators,
-        maintainer: Maintainer,
-    ) -> dict[str, object]:
-        rows = reservations(admin, REGION)
-        promises = promises_of(rows, self.types)
-        up, s = self.servers.down == 0, self.servers
-        supply = np.zeros((len(self.image.snapshot.topology.msbs), len(self.types)), np.int64)
-        np.add.at(supply, (s.msb[up], s.hardware_type[up]), 1)
-        numbers = [s.number[str(name)] for name in promises.name if str(name) in s.number]
-        held = int((np.isin(s.reservation, numbers) & up).sum())
-        bound = fewest_servers(promises, supply)
-        with platform.database.snapshot() as tx:
-            ended = tx.execute(sa.select(moves.c.status, sa.func.count()).group_by(moves.c.status)).all()
-        counts = s.counts
-        return {
-            "plan": {name: getattr(self.plan, name) for name in Plan.__dataclass_fields__},
-            "real_s": round(time.monotonic() - self.began_s),
-            "requests": dict(owners.said),
-            "refused": dict(owners.refused + operators.refused),
-            "failures": dict(health.reported),
-            "maintenance": dict(maintainer.answers),
-            "solves": platform.ran[SOLVE],
-            "workers_killed": dict(platform.killed),
-            "answers_lost": counts.lost_answers,
-            "steps_failed": counts.failed_steps,
-            "moves": {str(status): number for status, number in ended},
-            "preempted_in_use": counts.preempted_in_use,
-            "preempted_idle": counts.preempted_idle,
-            "preempted_in_use_most_a_day": max(counts.preempted_by_day.values(), default=0),
-            "joined": counts.joined,
-            "wrong_steps": counts.wrong[:20],
-            "reservations": len(rows),
-            "never_kept": int(np.isnan(self.watcher.kept_after_s).sum()),
-            "longest_wait_s": round(self.watcher.longest_wait_s),
-            "servers_held": held,
-            "servers_bound": round(bound, 1) if np.isfinite(bound) else None,
-            "held_to_bound": round(held / bound, 3) if np.isfinite(bound) and bound else None,
-            "least": {
-                name: {
-                    "ratio": round(one.ratio, 6) if np.isfinite(one.ratio) else None,
-                    "reservation": one.reservation,
-                    "day": round(one.at_s / DAY_S, 3),
-                    "below_s": round(one.below_s),
-                    "reservations_below": len(one.below),
-                }
-                for name, one in self.watcher.least.items()
-            },
-        }
 
 
 def _repeat(agenda: Agenda, at_s: float, every_s: float, until_s: float, action: Action) -> None:

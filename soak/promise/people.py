@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 
 import numpy as np
 
+from libs.domain.approval import ApprovalKind
 from libs.domain.arrays import Ints
 from libs.domain.fleet import FleetSnapshot
 from libs.domain.unavailability import UnavailabilityScope
@@ -164,8 +165,11 @@ class Operators:
             self.refused[problem.code] += 1
 
     def approve(self) -> None:
-        """Approve all that waits."""
+        """Approve all that waits, but no departures below *hold*: they would excuse a dip."""
         for approval in self.client.items("/v1/approvals", region=self.region, status="pending"):
+            if approval["kind"] == ApprovalKind.BELOW_HOLD:
+                self.refused[f"not approved: {approval['kind']}"] += 1
+                continue
             path = f"/v1/approvals/{approval['approval_id']}/approve"
             try:
                 self.client.post(path, {"reason": "soak"}, generation=approval["generation"])

@@ -1,11 +1,15 @@
 """The whole platform in one process, on a clock that stands still while it works.
 
-The REST interface answers on a port, in threads of its own. The scheduler's tick and all jobs run here, one after the
-other. So a month passes as fast as the platform works, and a server changes only while the soak looks.
+The REST interface answers on a port, in threads of its own. All jobs run here, one after the other. So a month passes
+as fast as the platform works, and a server changes only while the soak looks.
+
+Periodic jobs run by the timetable of this file, without a row in the table of jobs. Solves, and all that the platform
+itself asks for, go through the table of jobs and the scheduler's tick.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import random
 import threading
@@ -16,11 +20,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from socket import AF_INET, SOCK_STREAM, socket
 
+import psycopg
 import sqlalchemy as sa
 import uvicorn
 
 from libs.actuators.actuator import Actuator
+from libs.domain.job import Job, JobStatus
 from libs.jobs.kinds import JobKind, JobRun
+from libs.jobs.lease import Lease
 from libs.jobs.runner import JobRunner
 from libs.jobs.settings import WorkerSettings
 from libs.jobs.tick import tick
@@ -29,7 +36,7 @@ from libs.reconcile.crash import crash_points_heard
 from libs.reconcile.jobs import MOVE
 from libs.store.platform.database import Database
 from libs.store.platform.jobs import purge_jobs
-from libs.store.tables import jobs, moves
+from libs.store.tables import jobs
 from libs.web.app import create_app
 from services.broker.api import API as BROKER
 from services.broker.tasks import KINDS as BROKER_KINDS
@@ -45,6 +52,15 @@ from soak.promise.clock import SteppedClock
 
 _ROUNDS_MAX = 8
 """Most ticks at one moment. Jobs ask for jobs, and a chain of them ends soon."""
+_LOOK = """
+    SELECT pg_snapshot_xmax(pg_current_snapshot())::text,
+           EXISTS (SELECT FROM jobs WHERE status = 'queued')
+           OR EXISTS (SELECT FROM jobs WHERE status = 'running' AND lease_expires_at < now())
+           OR EXISTS (SELECT FROM schedules WHERE next_at <= %s)
+           OR NOT EXISTS (SELECT FROM schedules)"""
+"""Returns the number of the next transaction, and whether the scheduler has anything to do. Reading takes no such
+number, so it changes only when something is written.
+"""
 
 
 class PowerCut(BaseException):
@@ -56,36 +72,72 @@ class Platform:
     """The platform. `kills` is the chance that a worker dies at a crash point; `solve_takes_s` the simulated time
     between the reading of a region and the commit of its plan.
 
-    ran   kind -> number of jobs that were run
+    every_s  kind of a periodic job of `region` -> simulated seconds between two runs, the mover's tick left out
+    ran      kind -> number of jobs that were run
+    raised   kind and error -> number of periodic jobs that ended so; the next run does their work
     """
 
     url: str
+    region: str
     database: Database
+    look: psycopg.Connection[tuple[object, ...]]
     clock: SteppedClock
     settings: WorkerSettings
     kinds: Mapping[str, JobKind]
+    every_s: Mapping[str, float]
     chance: random.Random
     kills: float
     solve_takes_s: float
     ran: Counter[str] = field(default_factory=Counter)
     killed: Counter[str] = field(default_factory=Counter)
+    raised: Counter[str] = field(default_factory=Counter)
+    moved_at_s: float = -math.inf
+    """When the mover's last tick was."""
+    _seen: object = None
+    _due_s: dict[str, float] = field(default_factory=dict)
     _solving: bool = False
 
-    def tick(self) -> None:
-        """Run every job that is due, and the jobs that they ask for."""
+    def tick(self, *, move: bool) -> bool:
+        """Run every job that is due, and the jobs that they ask for, and the mover's tick if asked. Return whether
+        anything was written since the last call, or waits to be done.
+        """
+        now_s = self.clock.now_s
+        due = [kind for kind, every_s in self.every_s.items() if self._due_s.get(kind, 0.0) <= now_s]
+        for kind in due:
+            self._due_s[kind] = now_s + self.every_s[kind]
+            self._run_at_once(kind)
+        if move:
+            self.moved_at_s = now_s
+            self._run_at_once(MOVE)
         for _ in range(_ROUNDS_MAX):
-            if not tick(self.database, self.clock, self.settings, self._run).sent:
-                return
+            seen, has_work = self._look()
+            if not (has_work and tick(self.database, self.clock, self.settings, self._run).sent):
+                break
+        is_changed, self._seen = bool(seen != self._seen or has_work), seen
+        return is_changed
 
-    def is_moving(self) -> bool:
-        """Return whether a move is running."""
-        with self.database.snapshot() as tx:
-            return bool(tx.execute(sa.select(sa.exists().where(moves.c.status == "running"))).scalar_one())
+    def _look(self) -> tuple[object, ...]:
+        row = self.look.execute(_LOOK, [self.clock.now()]).fetchone()
+        assert row is not None
+        return row
 
     def forget_jobs(self) -> None:
         """Delete the jobs that are done. The platform does so by the database's clock, which does not jump."""
         with self.database.write() as tx:
             purge_jobs(tx, done_s=0.0, failed_s=365 * 86_400.0)
+
+    def _run_at_once(self, kind: str) -> None:
+        """Run a periodic job. One process runs all jobs in turn, so it needs no lease."""
+        self.ran[kind] += 1
+        job = _job(kind, self.region, self.clock)
+        try:
+            with crash_points_heard(self._heard):
+                lease = Lease(self.database, job, lease_s=math.inf, heartbeat_s=math.inf)
+                self.kinds[kind].run(JobRun(job=job, database=self.database, clock=self.clock, lease=lease))
+        except PowerCut as cut:
+            self.killed[str(cut)] += 1
+        except Exception as error:  # as a worker: the job has failed, and its next run does its work
+            self.raised[f"{kind}: {type(error).__name__}"] += 1
 
     def _run(self, kind: str, job_id: int, _: float) -> None:
         self.ran[kind] += 1
@@ -110,18 +162,38 @@ class Platform:
             raise PowerCut(point)
 
 
+def _job(kind: str, subject: str, clock: SteppedClock) -> Job:
+    return Job(
+        job_id=0,
+        kind=kind,
+        subject=subject,
+        arguments={},
+        status=JobStatus.RUNNING,
+        attempts=1,
+        worker="soak",
+        error=None,
+        created_at=clock.now(),
+        finished_at=None,
+        sends=1,
+        trace=None,
+    )
+
+
 @contextmanager
 def running(
     database_url: str,
+    region: str,
     clock: SteppedClock,
     actuator: Callable[[], Actuator],
     *,
+    every_s: Mapping[str, float],
     chance: random.Random,
     kills: float,
     solve_takes_s: float,
 ) -> Iterator[Platform]:
     """Run the platform for the length of the block. The environment has the settings of its services.
 
+    every_s    see Platform
     actuator   returns the actuator; it is called at every tick of the mover
     """
     settings = WorkerSettings()  # type: ignore[call-arg]  # from the environment
@@ -151,7 +223,20 @@ def running(
     thread.start()
     try:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        yield Platform(url, database, clock, settings, kinds, chance, kills, solve_takes_s)
+        with psycopg.connect(database_url, autocommit=True) as look:
+            yield Platform(
+                url=url,
+                region=region,
+                database=database,
+                look=look,
+                clock=clock,
+                settings=settings,
+                kinds=kinds,
+                every_s=every_s,
+                chance=chance,
+                kills=kills,
+                solve_takes_s=solve_takes_s,
+            )
     finally:
         server.should_exit = True
         thread.join()

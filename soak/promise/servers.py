@@ -110,11 +110,6 @@ class RealServers:
         self._due: list[tuple[float, Key]] = []
 
     @property
-    def is_busy(self) -> bool:
-        """Return whether a step is in progress."""
-        return bool(self._due)
-
-    @property
     def next_due_s(self) -> float:
         """When the next step ends; infinite if none is in progress."""
         return self._due[0][0] if self._due else math.inf
@@ -139,13 +134,15 @@ class RealServers:
         self.go_on(self._now_s())
         return [self._answer(step) for step in steps]
 
-    def go_on(self, until_s: float) -> None:
-        """End the steps that are due by `until_s`, in order of time."""
+    def go_on(self, until_s: float) -> bool:
+        """End the steps that are due by `until_s`, in order of time. Return whether there were any."""
+        is_any = self.next_due_s <= until_s
         while self.next_due_s <= until_s:
             at_s, key = heapq.heappop(self._due)
             attempt = self._attempts[key]
             if attempt.state is StepState.RUNNING:
                 self._end(at_s, key, attempt)
+        return is_any
 
     def _answer(self, step: StepRequest) -> StepOutcome:
         key, row = (step.move_id, step.step, step.attempt), self._row[step.server]

@@ -1,7 +1,7 @@
 """Compare what reservations are promised with the servers that are really there, at every change of a server.
 
-The promise in force is the most that the reservation has really held of its promised capacity. So a new promise counts
-from the moment at which it is first kept.
+The promise in force is the most that the reservation has really held of its promised capacity. Failures are judged only
+from the moment at which a promise is first kept whole: before, the reservation has no embedded buffer to bear them.
 
     hold(h)    = sum_m h[m]                    h[m] RRU that a reservation holds in MSB m
     survive(h) = sum_m h[m] - max_m h[m]
@@ -10,6 +10,7 @@ from the moment at which it is first kept.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -39,11 +40,22 @@ class Promises:
 
 
 @dataclass(slots=True)
+class Dip:
+    """A time in which a reservation was below its promise: from when to when, and its least ratio."""
+
+    reservation: str
+    from_s: float
+    until_s: float
+    ratio: float
+
+
+@dataclass(slots=True)
 class Least:
     """The least ratio of held to promised capacity over all reservations and moments.
 
     below_s       reservation-seconds with a ratio below 1
     below         reservations whose ratio was below 1
+    dips          the times with a ratio below 1, in order of their beginning
     """
 
     ratio: float = math.inf
@@ -51,6 +63,22 @@ class Least:
     at_s: float = 0.0
     below_s: float = 0.0
     below: set[str] = field(default_factory=set)
+    dips: list[Dip] = field(default_factory=list)
+    open: dict[str, Dip] = field(default_factory=dict)
+    """Reservation -> its dip that goes on."""
+
+    def note(self, low: Mapping[str, float], at_s: float) -> None:
+        """Note the reservations that are below their promise at a moment, with their ratios."""
+        for name, dip in list(self.open.items()):
+            dip.until_s = at_s
+            if name not in low:
+                del self.open[name]
+        for name, ratio in low.items():
+            if name not in self.open:
+                self.dips.append(Dip(name, at_s, at_s, ratio))
+                self.open[name] = self.dips[-1]
+            self.open[name].ratio = min(self.open[name].ratio, ratio)
+        self.below |= low.keys()
 
 
 @dataclass(slots=True, eq=False)
@@ -86,6 +114,8 @@ class Watcher:
         self.longest_wait_s = 0.0
         """The longest of these times, over all promises that were made."""
         self._at_s = 0.0
+        self._row_of = np.zeros(0, np.int64)
+        self._half_msb = np.bincount(servers.msb, minlength=msbs) / 2
 
     @property
     def least(self) -> dict[str, Least]:
@@ -109,30 +139,27 @@ class Watcher:
             measure.low = np.zeros(len(was), bool)
         self.promised_s = np.where(same, _carried(self.promised_s, was), at_s)
         self.kept_after_s = np.where(same, _carried(self.kept_after_s, was), math.nan)
-        self.promises = promises
+        self.promises, self._row_of = promises, np.zeros(0, np.int64)
         self.look(at_s)
 
     def look(self, at_s: float) -> None:
         """Measure at one moment."""
         p, s = self.promises, self._servers
-        numbers = np.array([s.number.get(str(name), -1) for name in p.name], np.int64)
-        row_of = np.full(len(s.number) + 1, -1, np.int64)
-        row_of[numbers[numbers > 0]] = np.flatnonzero(numbers > 0)
-        row = row_of[s.reservation]
+        row = self._rows_of_promises()[s.reservation]
         up = s.down == 0
         moved = self._held(row, row >= 0)
         there = self._held(row, (row >= 0) & (up | (at_s - s.failed_s < REPLACED_S_MAX)))
-        lost = np.bincount(s.msb[~up], minlength=self._msbs) > np.bincount(s.msb, minlength=self._msbs) / 2
+        lost = np.bincount(s.msb[~up], minlength=self._msbs) > self._half_msb
         everyone = np.ones(len(p.name), bool)
         after_loss = moved.sum(axis=1) - moved.max(axis=1, initial=0.0)
-        for name, level, counts in (
-            ("moved", moved.sum(axis=1), everyone),
-            ("spread", after_loss, p.survives),
-            ("there", there.sum(axis=1), p.survives & (lost.sum() <= 1)),
-            ("others", there.sum(axis=1), ~p.survives & (not lost.any())),
-        ):
-            self._measure(self._measures[name], level, counts, at_s)
         kept = np.where(p.survives, after_loss, moved.sum(axis=1)) >= p.capacity_rru * (1 - _ROUNDING)
+        for name, level, counts, in_force in (
+            ("moved", moved.sum(axis=1), everyone, everyone),
+            ("spread", after_loss, p.survives, everyone),
+            ("there", there.sum(axis=1), p.survives & (lost.sum() <= 1), kept),
+            ("others", there.sum(axis=1), ~p.survives & (not lost.any()), kept),
+        ):
+            self._measure(self._measures[name], level, counts, in_force, at_s)
         first = kept & np.isnan(self.kept_after_s)
         self.kept_after_s[first] = at_s - self.promised_s[first]
         self.longest_wait_s = max(self.longest_wait_s, float(self.kept_after_s[first].max(initial=0.0)))
@@ -140,20 +167,35 @@ class Watcher:
 
     def _held(self, row: np.ndarray, counted: Bools) -> Floats:
         """Return the RRU that each reservation holds in each MSB, (R, M), of the servers `counted` (S,)."""
-        s, held = self._servers, np.zeros((len(self.promises.name), self._msbs))
+        s, shape = self._servers, (len(self.promises.name), self._msbs)
         rows = row[counted]
-        np.add.at(held, (rows, s.msb[counted]), self.promises.rru[rows, s.hardware_type[counted]])
-        return held
+        worth = self.promises.rru[rows, s.hardware_type[counted]]
+        held = np.bincount(rows * self._msbs + s.msb[counted], worth, shape[0] * shape[1])
+        return held.astype(float).reshape(shape)
 
-    def _measure(self, measure: _Measure, level: Floats, counts: Bools, at_s: float) -> None:
+    def _rows_of_promises(self) -> Ints:
+        """Return, for each number of a reservation, the row of its promise; -1 without one."""
+        number = self._servers.number
+        if len(self._row_of) != len(number) + 1:
+            numbers = np.array([number.get(str(name), -1) for name in self.promises.name], np.int64)
+            self._row_of = np.full(len(number) + 1, -1, np.int64)
+            self._row_of[numbers[numbers > 0]] = np.flatnonzero(numbers > 0)
+        return self._row_of
+
+    def _measure(self, measure: _Measure, level: Floats, counts: Bools, in_force: Bools, at_s: float) -> None:
+        """Compare the levels (R,) with the promises in force.
+
+        in_force  (R,) where to put in force what is held now, before that
+        """
         least, names = measure.least, self.promises.name
         least.below_s += max(0.0, at_s - self._at_s) * int(measure.low.sum())
         reached = np.maximum(measure.in_force, np.minimum(level, self.promises.capacity_rru))
-        measure.in_force = np.where(counts, reached, measure.in_force)
+        measure.in_force = np.where(counts & in_force, reached, measure.in_force)
         asked = counts & (measure.in_force > 0)
         ratio = np.divide(level, measure.in_force, out=np.full(len(level), math.inf), where=asked)
         measure.low = ratio < 1 - _ROUNDING
-        least.below |= set(names[measure.low].tolist())
+        if least.open or measure.low.any():
+            least.note(dict(zip(names[measure.low].tolist(), ratio[measure.low].tolist(), strict=True)), at_s)
         if len(ratio) and ratio.min() < least.ratio:
             worst = int(ratio.argmin())
             least.ratio, least.reservation, least.at_s = float(ratio[worst]), str(names[worst]), at_s

@@ -51,6 +51,11 @@ PLANNED = (
     "/metric-sources",
 )
 """Nouns of which every operation must be reached. Routes for files or spans have tests of their own."""
+CHANGED_WORLD = {
+    "GET /v1/placement-plans/{placement_plan_id}/what-if",
+    "POST /v1/placement-plans/{placement_plan_id}/apply",
+}
+"""They need a plan for a changed world: tests/services/planner/test_what_if.py."""
 
 
 @pytest.fixture
@@ -103,7 +108,7 @@ def test_every_operation(
     assert reached >= {label for label in UPLOADS if "/regions/" not in label}
     planner = {label for label in fuzz.statuses if any(noun in label for noun in PLANNED)}
     assert len(planner) > 20
-    assert planner <= reached, sorted(planner - reached)
+    assert planner - CHANGED_WORLD <= reached, sorted(planner - reached)
 
 
 @pytest.mark.timeout(1500)

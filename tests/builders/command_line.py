@@ -41,10 +41,12 @@ class Plimsoll:
     """Commands of `plimsoll`, each in a process of its own, with one environment."""
 
     def __init__(self, env: Mapping[str, str]) -> None:
+        self._env = dict(env)
+        self._server = self._started()
+
+    def _started(self) -> subprocess.Popen[str]:
         argv = [sys.executable, "-m", "tests.builders.command_line"]
-        self._server = subprocess.Popen(
-            argv, env=dict(env), cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
+        return subprocess.Popen(argv, env=self._env, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def __call__(self, *arguments: object) -> subprocess.CompletedProcess[str]:
         """Run one command, and return its exit status and its output."""
@@ -54,7 +56,13 @@ class Plimsoll:
         with tempfile.NamedTemporaryFile("r") as stdout, tempfile.NamedTemporaryFile("r") as stderr:
             self._server.stdin.write(json.dumps({"argv": argv, "stdout": stdout.name, "stderr": stderr.name}) + "\n")
             self._server.stdin.flush()
-            status = int(self._server.stdout.readline())
+            try:
+                status = int(self._server.stdout.readline())
+            except BaseException:  # a test that was cut short: the next command must not read this one's answer
+                self._server.kill()
+                self._server.wait()
+                self._server = self._started()
+                raise
             return subprocess.CompletedProcess(argv, status, stdout.read(), stderr.read())
 
     def close(self) -> None:

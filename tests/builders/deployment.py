@@ -62,9 +62,12 @@ def runs(command: list[str]) -> str:
 
 PROCESSES = {
     "api": "services.standalone.api serve",
+    "pages": "services.pages.main serve",
     "worker": "services.standalone.worker others",
     "mover": "services.standalone.worker mover",
     "solver": "services.standalone.worker solver",
     "planner": "services.standalone.worker planner",
     "scheduler": "services.scheduler.main work",
 }
+OVER_HTTP = {"api", "pages"}
+"""The processes that answer HTTP. The others touch a file to show that they are alive."""

@@ -19,6 +19,7 @@ from libs.domain.plan_execution import (
     Verb,
 )
 from libs.domain.plan_run import PlanRunStatus, PlanTrigger
+from libs.executions.give_command import Given, give_command
 from libs.flux.execution.plan import scheduled
 from libs.gauges.gauge import Measured, Question
 from libs.interchange.world.execution_plan import execution_plan_document
@@ -29,7 +30,6 @@ from libs.store.planner.placement_plans import commit_placement_plan, load_targe
 from libs.store.planner.plan_runs import create_plan_run, finish_plan_run, take_plan_run
 from libs.store.platform.database import Database
 from services.orchestrator.create_execution import create_execution
-from services.orchestrator.give_command import Given, give_command
 from services.orchestrator.reconcilers.advance_executions import AdvanceExecutions, Systems
 from tests.builders.clock import ManualClock
 from tests.builders.execution import TERMS, pools_of, two_products
@@ -114,10 +114,15 @@ class Orchestrator:
             return {str(event.action): event for event in page.items}
 
 
-def store_plan(database: Database, actions: tuple[Action, ...], clock: ManualClock) -> int:
-    """Store a committed placement plan with this DAG. Return its id."""
-    used, room = pools_of(actions)
-    pools = tuple(PoolRoom(region=r, hardware_type=h, used=used[r, h], room=room[r, h]) for r, h in used)
+def store_plan(
+    database: Database, actions: tuple[Action, ...], clock: ManualClock, *, room: float | None = None
+) -> int:
+    """Store a committed placement plan with this DAG, and perhaps as much room in each pool. Return its id."""
+    used, rooms = pools_of(actions)
+    pools = tuple(
+        PoolRoom(region=r, hardware_type=h, used=used[r, h], room=rooms[r, h] if room is None else room)
+        for r, h in used
+    )
     plan = scheduled(list(actions), 1)
     document = execution_plan_document(plan) | {"pools": [{k: getattr(p, k) for k in p.__slots__} for p in pools]}
     with database.write() as tx:

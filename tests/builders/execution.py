@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from libs.domain.action_outcome import Answer, Outcome
 from libs.domain.execution_plan import Action, Phase
 from libs.domain.execution_progress import ActionProgress, ExecutionGraph, changed, initial_progress
+from libs.domain.freeze import NO_FREEZES
 from libs.domain.gate import GateReading
 from libs.domain.plan_execution import ActionState, Command, CommandLevel, ExecutionState, Terms, Verb
 from libs.flux.execution.apply import CommandAnswer, apply_command
@@ -17,7 +19,7 @@ from libs.flux.execution.gates import bound_of, gates_of, query_of
 from libs.flux.execution.graph import execution_graph
 from libs.flux.execution.next_steps import Decisions, next_steps
 from libs.flux.execution.outcomes import judge_answer
-from libs.flux.execution.plan import plan_execution
+from libs.flux.execution.plan import plan_execution, scheduled
 from tests.golden.dag_worlds import planned_world
 
 DONE = Answer(outcome=Outcome.DONE)
@@ -25,14 +27,21 @@ TERMS = Terms(bake_s=600.0, downsize_bake_s=1200.0, action_s_max=3600.0, attempt
 
 
 def two_products(**controls) -> tuple[Action, ...]:
-    """Traffic of shop goes from east to west, of feed from north to east; store may grow in north afterwards."""
+    """Traffic of shop goes from east to west, of feed from north to east; store may grow in north afterwards.
+
+    The shifts do not wait for each other, so that a test can stop one branch and see the other go on.
+    """
     world = planned_world(
         traffic={"shop": [[0.5, 0.3, 0.2], [0.4, 0.4, 0.2]], "feed": [[0.2, 0.3, 0.5], [0.4, 0.3, 0.3]]},
         services={"shop-front": {"shop": 100}, "feed-front": {"feed": 80}, "store": {"shop": 50, "feed": 100}},
         growth={("store", "north"): 5},
         **controls,
     )
-    return plan_execution(*world).actions
+    actions = [
+        replace(a, waits_for=tuple(b for b in a.waits_for if a.phase is not Phase.SHIFT or not b.startswith("shift/")))
+        for a in plan_execution(*world).actions
+    ]
+    return scheduled(actions, 1).actions
 
 
 def pools_of(actions: tuple[Action, ...], spare: float = 0.0) -> tuple[dict, dict]:
@@ -53,6 +62,7 @@ class Execution:
     def __init__(self, actions: tuple[Action, ...], terms: Terms = TERMS, graph: ExecutionGraph | None = None) -> None:
         self.graph = graph or execution_graph(actions, *pools_of(actions))
         self.terms, self.now_s, self.state = terms, 1_000_000.0, ExecutionState.DRAFT
+        self.calendar = NO_FREEZES
         self.progress = initial_progress(actions, self.now_s)
         self.say: Callable[[Action, ActionProgress], Answer] = lambda action, row: DONE
         self.read: Callable[[Action, str], float | None] = lambda action, gate: 0.0
@@ -65,13 +75,14 @@ class Execution:
             CommandLevel.PLAN if not subject else CommandLevel.PHASE if subject in list(Phase) else CommandLevel.ACTION
         )
         given = Command(level=level, verb=verb, subject=subject, size=size)
-        answer = apply_command(self.graph, self.state, self.progress, given, self.now_s)
+        answer = apply_command(self.graph, self.state, self.progress, given, self.now_s, self.calendar)
         self.state, self.progress = answer.state, changed(self.progress, answer.changes)
+        self.calendar = replace(self.calendar, overrides=self.calendar.overrides | set(answer.overrides))
         return answer
 
     def tick(self, seconds: float = 60.0) -> Decisions:
         self.now_s += seconds
-        found = next_steps(self.graph, self.state, self.progress, self.readings, self.terms, self.now_s)
+        found = next_steps(self.graph, self.state, self.progress, self.readings, self.terms, self.now_s, self.calendar)
         self.state, self.progress, self.decisions = found.state, changed(self.progress, found.changes), found
         for position in found.measure:
             action = self.graph.actions[position]

@@ -11,19 +11,10 @@ from hypothesis import strategies as st
 from libs.domain.arrays import Ints
 from libs.domain.departure_exceptions import StoredExceptions
 from libs.domain.holding import Holding
-from libs.domain.move import (
-    MoveChange,
-    MovesSnapshot,
-    MoveStart,
-    MoveStatus,
-    MoveStep,
-    Rebinding,
-    RunningMove,
-    StepResult,
-    WaitingServers,
-)
+from libs.domain.move import MoveChange, MoveStart, MoveStatus, MoveStep, Rebinding, RunningMove, StepResult
 from libs.domain.mover import Mover
-from libs.domain.spare import IdleServers, Loan, Spare
+from libs.domain.moves_snapshot import MovesSnapshot, WaitingServers
+from libs.domain.spare import IdleServers, Loan, LoanAct, Spare
 from libs.reconcile.call_retries import Backoff
 from services.mover.move_policy import MovePolicy
 from services.mover.moves_plan import judge_outcome, plan_moves
@@ -94,6 +85,8 @@ class World:
     survives: bool = False
     buffers: frozenset[int] = frozenset()
     spare_for: dict[int, int] = field(default_factory=dict)
+    lent_until: dict[int, datetime] = field(default_factory=dict)
+    recalled: dict[int, datetime] = field(default_factory=dict)
     exceptions: StoredExceptions | None = None
 
     def __post_init__(self) -> None:
@@ -101,7 +94,7 @@ class World:
         self.in_use -= {s for s, r in self.current.items() if r in self.buffers}
 
     def goal(self, s: int) -> int:
-        return self.spare_for.get(s, self.target[s])
+        return self.target[s] if s in self.recalled else self.spare_for.get(s, self.target[s])
 
     def waits(self, s: int) -> bool:
         return self.current[s] != self.goal(s) or s in self.in_doubt or (s in self.unclean and not self.current[s])
@@ -120,7 +113,8 @@ class World:
             in_doubt=np.array([s in self.in_doubt for s in waits], bool),
             from_buffer=np.array([self.current[s] in self.buffers for s in waits], bool),
             to_buffer=np.array([self.goal(s) in self.buffers for s in waits], bool),
-            lent=np.array([s in self.spare_for for s in waits], bool),
+            lent=np.array([s in self.spare_for and s not in self.recalled for s in waits], bool),
+            returning=np.array([self.spare_for.get(s) == self.current[s] and s in self.recalled for s in waits], bool),
             leaves_rru=np.ones(len(waits)),
         )
         moves = tuple(self._as_read(move) for move in self.running.values())
@@ -136,10 +130,19 @@ class World:
             spares=tuple(
                 Spare(
                     server_id=s,
+                    server=f"s{s}",
                     generation=1,
                     reservation_id=r,
+                    reservation=f"r{r}",
                     has_joined=self.current[s] == r,
                     usable=s not in self.down and not self.target[s],
+                    until=self.lent_until[s],
+                    recalled_at=self.recalled.get(s),
+                    has_left=self.current[s] != r
+                    and self.in_doubt.get(s) != r
+                    and not (s in self.running and self.running[s].to_reservation_id == r),
+                    keeps=self.target[s] == r,
+                    is_up=s not in self.down,
                 )
                 for s, r in self.spare_for.items()
             ),
@@ -165,13 +168,21 @@ class World:
             room={},
         )
 
-    def lend(self, loan: Loan) -> None:
-        if loan.reservation_id is None:
-            del self.spare_for[loan.server_id]
-            return
-        assert loan.server_id not in self.spare_for
-        assert self.target[loan.server_id] == 0
-        self.spare_for[loan.server_id] = loan.reservation_id
+    def write(self, loan: Loan, now: datetime) -> None:
+        s = loan.server_id
+        if loan.act is LoanAct.FORGET:
+            assert self.spare_for.pop(s) == loan.reservation_id
+            self.recalled.pop(s, None)
+            del self.lent_until[s]
+        elif loan.act is LoanAct.RECALL:
+            assert s not in self.recalled
+            self.recalled[s] = now
+        else:
+            assert s not in self.spare_for
+            assert self.target[s] == 0
+            assert loan.until is not None
+            assert loan.until > now
+            self.spare_for[s], self.lent_until[s] = loan.reservation_id, loan.until
 
     def holding(self, r: int) -> Holding:
         """One RRU for each server that is up, is in the reservation and is not asked to leave it."""
@@ -282,7 +293,7 @@ def tick(world: World, policy: MovePolicy, now: datetime, results: st.DataObject
     for start in plan.start:
         world.start(start, now)
     for loan in plan.loans:
-        world.lend(loan)
+        world.write(loan, now)
     changes = list(plan.cancel)
     for unmarked in plan.ask:
         move = world.running[unmarked.server_id] = replace(unmarked, asked=True)

@@ -1,13 +1,15 @@
 """Run a worker and the scheduler as real processes on a test's database, kill them anywhere, and start them again."""
 
 import os
+import re
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from libs.reconcile.crash import KILLED_AT
 from services.standalone.probe import HttpReady
 from services.standalone.processes import Command, Process
 from tests.crash.forked import Forked
@@ -44,7 +46,7 @@ class JobProcesses:
             "PLIMSOLL_JOB_TICK_S": "0.05",
             "PLIMSOLL_JOB_LEASE_S": "2",
             "PLIMSOLL_JOB_RESEND_S": "1",
-            "PLIMSOLL_JOB_ATTEMPTS_MAX": "20",
+            "PLIMSOLL_JOB_ATTEMPTS_MAX": "100",  # a job dies at many points, and with others
             **env,
         }
 
@@ -62,12 +64,26 @@ class JobProcesses:
                 self._log_starts[name] = log.stat().st_size if log.exists() else 0
                 self._running[name] = Forked(module, {**self._env, **env}, log)
 
-    def wait_for_crash(self, point: str) -> None:
-        """Wait until a process, or one of the worker's pool, has killed itself there; end the rest of it."""
-        wait_until(lambda: any(map(self._crashed, self._running)), f"{point} is reached")
+    def crash_at_each(self, points: Collection[str]) -> None:
+        """Run until a process has died at each of these points, in any order. Start it again after each death."""
+        missing = set(points)
+        while missing:
+            self.start(PLIMSOLL_CRASH_AT=" ".join(sorted(missing)))
+            missing -= self._wait_for_crash(missing)
+        self.kill()  # a process that lived on still dies at points
+
+    def _wait_for_crash(self, points: Collection[str]) -> set[str]:
+        """Wait until a process, or one of the worker's pool, has killed itself. End the rest of it, and return where it
+        died.
+        """
+        wait_until(lambda: any(map(self._crashed, self._running)), f"one of {', '.join(sorted(points))} is reached")
+        found: set[str] = set()
         for name in list(self._running):
             if self._crashed(name):
                 self.kill(name)
+                found |= set(re.findall(rf"^{KILLED_AT}(\S+)$", self._log(name).decode(), re.MULTILINE))
+        assert found, "a process died elsewhere"
+        return found
 
     def kill(self, *names: str) -> None:
         """Kill these processes (default: all) with SIGKILL, and the worker's pool with them."""
@@ -81,8 +97,11 @@ class JobProcesses:
         return self._running[name].exit_status()
 
     def _crashed(self, name: str) -> bool:
-        log = (self._folder / f"{name}.log").read_bytes()[self._log_starts[name] :]
-        return self._running[name].exit_status() is not None or b"(SIGKILL)" in log
+        return self._running[name].exit_status() is not None or b"(SIGKILL)" in self._log(name)
+
+    def _log(self, name: str) -> bytes:
+        """Return the output since the last start."""
+        return (self._folder / f"{name}.log").read_bytes()[self._log_starts[name] :]
 
 
 @contextmanager

@@ -1,4 +1,7 @@
-"""Kill a process at every crash point, before and after each act, and check that nothing is lost."""
+"""Kill a process at every crash point, before and after each act, and check that nothing is lost.
+
+The points of one service share a run: most of the work is the way to its end.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,10 +16,10 @@ from tests.crash.points import crash_points
 IN_REST = {"web.write", "broker.import"}
 """Requests reach these: tests/crash/test_rest_writes.py."""
 ALONE = {"mover.lend"}
-"""The thin path need not reach these twice: tests/services/mover/reconcilers/test_spares.py."""
-ELSEWHERE = ("planner.", "telemetry.", "orchestrator.")
+"""Exchanges reach it: tests/crash/test_loans.py kills the mover there."""
+ELSEWHERE = ("planner.", "telemetry.", "orchestrator.", "portal.remind")
 """Points of plans, their telemetry and their execution: tests/crash/test_planner.py and test_pull_metrics.py, and
-tests/services/orchestrator/reconcilers.
+tests/services/orchestrator/reconcilers. Points of reminders: test_remind_approvals.py of the portal.
 """
 
 
@@ -33,16 +36,16 @@ def stems() -> list[str]:
     return sorted(stem for stem in found if not stem.startswith(ELSEWHERE))
 
 
-@pytest.mark.parametrize("stem", stems())
-def test_killed_before_and_after_it_nothing_is_lost(
-    stem: str, database: Database, database_url: str, tmp_path: Path
+@pytest.mark.timeout(1200)  # two processes start again after each of up to twenty deaths
+@pytest.mark.parametrize("service", sorted({stem.partition(".")[0] for stem in stems()}))
+def test_killed_before_and_after_each_act_nothing_is_lost(
+    service: str, database: Database, database_url: str, tmp_path: Path
 ) -> None:
+    acts = [stem for stem in stems() if stem.startswith(f"{service}.")]
     thin_path.prepare(database)
     env = thin_path.ENV | {"PLIMSOLL_BUNDLE_DIR": str(tmp_path / "bundles")}
     with JobProcesses(tmp_path, database_url, **env) as processes:
-        for point in (f"{stem}.before", f"{stem}.after"):
-            processes.start(PLIMSOLL_CRASH_AT=point)
-            processes.wait_for_crash(point)
+        processes.crash_at_each([f"{act}.{side}" for act in acts for side in ("before", "after")])
         processes.start()
         thin_path.wait_for_the_end(database)
     thin_path.check(database)

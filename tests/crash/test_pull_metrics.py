@@ -47,9 +47,7 @@ def test_killed_before_and_after_it_no_hour_is_missing(
         fake.answer = lambda form: matrix(({}, [(float(form["start"]), "1")]))
         env = {"PLIMSOLL_PROMETHEUS_URL": fake.url, "PLIMSOLL_PROMETHEUS_BACKFILL_DAYS": "0.125"}
         with JobProcesses(tmp_path, database_url, **env, PLIMSOLL_BUNDLE_DIR=str(tmp_path)) as processes:
-            for point in (f"{stem}.before", f"{stem}.after"):
-                processes.start(PLIMSOLL_CRASH_AT=point)
-                processes.wait_for_crash(point)
+            processes.crash_at_each([f"{stem}.before", f"{stem}.after"])
             processes.start()
             wait_until(lambda: pulled(database) > began - timedelta(minutes=2), "everything is pulled")
     hour = int(began.timestamp() // 3600)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from libs.reconcile.jobs import Worker
-from tests.builders.deployment import PROCESSES, ROOT, program, runs, unknown_variables, version
+from tests.builders.deployment import OVER_HTTP, PROCESSES, ROOT, program, runs, unknown_variables, version
 
 OURS = {*PROCESSES, "passwords", "migrate", "cli", "tokens"}
 OTHERS = {"db", "queue", "prometheus", "collector", "grafana"}
@@ -42,6 +42,17 @@ def test_each_variable_is_read_by_some_process(services: dict[str, dict[str, Any
     assert unknown_variables({name for one in services.values() for name in one.get("environment") or {}}) == set()
 
 
+def test_the_file_of_issuers_reaches_the_api_if_it_is_named(
+    services: dict[str, dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert services["api"]["environment"]["PLIMSOLL_ISSUERS_FILE"] == ""
+    monkeypatch.setenv("PLIMSOLL_ISSUERS", "./mine.yaml")
+    told = program("docker-compose", "-f", ROOT / "docker-compose.yml", "config", "--format", "json")
+    api = json.loads(told.stdout)["services"]["api"]
+    [mount] = [one for one in api["volumes"] if one["target"] == api["environment"]["PLIMSOLL_ISSUERS_FILE"]]
+    assert (mount["source"].endswith("/mine.yaml"), mount["read_only"]) == (True, True)
+
+
 def test_ports_are_open_on_this_machine_alone(services: dict[str, dict[str, Any]]) -> None:
     ports = [port for service in services.values() for port in service.get("ports", ())]
     assert ports
@@ -53,6 +64,11 @@ def test_only_those_that_need_the_admin_token_see_it(services: dict[str, dict[st
     assert holders == {"migrate", "cli", "tokens"}
 
 
+def test_the_pages_see_no_secret(services: dict[str, dict[str, Any]]) -> None:
+    assert not services["pages"].get("volumes")
+    assert services["pages"]["environment"].keys() == {"PLIMSOLL_URL"}
+
+
 def test_whoever_serves_no_http_says_that_it_lives(services: dict[str, dict[str, Any]]) -> None:
-    for name in set(PROCESSES) - {"api"}:
+    for name in set(PROCESSES) - OVER_HTTP:
         assert services[name]["environment"]["PLIMSOLL_ALIVE_FILE"] in str(services[name]["healthcheck"]["test"])

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from libs.reconcile import jobs
-from tests.builders.deployment import PROCESSES, program, runs, unknown_variables, version
+from tests.builders.deployment import OVER_HTTP, PROCESSES, program, runs, unknown_variables, version
 from tests.k8s.conftest import Objects
 
 WITHOUT_SCHEMA = {"prometheusrule", "servicemonitor", "scaledobject", "triggerauthentication"}
@@ -84,7 +84,7 @@ def test_what_runs_for_long_has_probes_and_a_disruption_budget(objects: Objects)
         assert {"startupProbe", "livenessProbe"} <= container.keys(), name
         labels = ours(objects)[name]["metadata"]["labels"]
         assert [b["maxUnavailable"] for b in budgets if selects(b["selector"], labels)] == [1], name
-        if name != "api":
+        if name not in OVER_HTTP:
             assert "/tmp/alive" in str(container["livenessProbe"]), name
     assert ours(objects)["api"]["spec"]["containers"][0]["readinessProbe"]["httpGet"]["path"] == "/readyz"
 
@@ -103,7 +103,7 @@ def test_each_pod_has_a_network_policy(objects: Objects) -> None:
         mine = [p for p in policies if selects(p["podSelector"], labels)]
         assert {kind for p in mine for kind in p["policyTypes"]} == {"Ingress", "Egress"}, name
         reached = any(p.get("ingress") for p in mine)
-        assert reached == (name in {"api", "postgres", "queue"}), name
+        assert reached == (name in OVER_HTTP | {"postgres", "queue"}), name
 
 
 def test_each_variable_is_read_by_some_process(objects: Objects) -> None:
@@ -112,6 +112,12 @@ def test_each_variable_is_read_by_some_process(objects: Objects) -> None:
         names |= one["data"].keys()
     assert len(names) > 5
     assert unknown_variables(names) == set()
+
+
+def test_the_pages_see_no_secret(objects: Objects) -> None:
+    spec = ours(objects)["pages"]["spec"]
+    assert "secret" not in str(spec["volumes"]).lower()
+    assert {mount["name"] for mount in spec["containers"][0]["volumeMounts"]} == {v["name"] for v in spec["volumes"]}
 
 
 def test_no_secret_is_in_the_files(objects: Objects) -> None:

@@ -149,7 +149,9 @@ class StoppedBy(StrEnum):
     DONE = "done"
     """The solver finished its work without reaching a limit."""
     LOCAL = "local"
-    """No single move and no swap of two objects improves the answer, and further searches found no better one."""
+    """No single move and no swap of two objects improves the answer, and further searches found no better one. A move
+    that takes a broken limit above its excess in the answer is not counted, though the start may have exceeded it more.
+    """
     OPTIMAL = "optimal"
     """The answer is proven best at every level."""
     CANCELLED = "cancelled"

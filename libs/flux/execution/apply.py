@@ -9,8 +9,10 @@ import numpy as np
 
 from libs.domain.execution_plan import Phase
 from libs.domain.execution_progress import PHASE_CODE, PHASES, ActionProgress, ExecutionGraph, Progress
+from libs.domain.freeze import NO_FREEZES, Calendar
 from libs.domain.plan_execution import IN_FLIGHT, ActionState, Command, CommandLevel, ExecutionState, Verb
 from libs.flux.execution.commands import Refusal, answer_action, answer_execution
+from libs.flux.execution.freezes import frozen_actions
 from libs.flux.execution.next_steps import reversing, unmet
 
 _BY_A_PERSON = frozenset(
@@ -23,26 +25,36 @@ _ONE_ACTION = frozenset({Verb.EDIT, Verb.OVERRIDE, Verb.COMPLETE})
 class CommandAnswer:
     """The answer to a command. A refused one changes nothing.
 
-    state    the next state of the execution
-    changes  the actions that it changes
+    state      the next state of the execution
+    changes    the actions that it changes
+    overrides  (freeze, position) that may begin in spite of the freeze from now on; position None: all actions
     """
 
     state: ExecutionState
     changes: tuple[ActionProgress, ...] = ()
+    overrides: tuple[tuple[int, int | None], ...] = ()
     refusal: Refusal | None = None
 
 
 def apply_command(
-    graph: ExecutionGraph, state: ExecutionState, progress: Progress, command: Command, now_s: float
+    graph: ExecutionGraph,
+    state: ExecutionState,
+    progress: Progress,
+    command: Command,
+    now_s: float,
+    calendar: Calendar = NO_FREEZES,
 ) -> CommandAnswer:
     """Return the answer to a command. Raises KeyError if its subject is not in the execution.
 
     A command about a phase is accepted if at least one of its actions accepts it. The others stay as they are.
     """
+    frozen = frozen_actions(graph, progress, calendar, now_s)
     if command.level is CommandLevel.PLAN:
-        answer = answer_execution(state, command.verb)
-        refused = isinstance(answer, Refusal)
-        return CommandAnswer(state=state if refused else answer, refusal=answer if refused else None)  # type: ignore[arg-type]
+        answer = answer_execution(state, command.verb, frozen.plan)
+        if isinstance(answer, Refusal):
+            return CommandAnswer(state=state, refusal=answer)
+        is_thaw = command.verb is Verb.OVERRIDE_FREEZE
+        return CommandAnswer(state=answer, overrides=tuple((one, None) for one in frozen.plan.holds if is_thaw))
     positions = _positions(graph, command)
     if command.level is CommandLevel.PHASE and command.verb in _ONE_ACTION:
         return CommandAnswer(
@@ -52,7 +64,11 @@ def apply_command(
     refusal: Refusal | None = None
     waits = unmet(graph, progress) > 0
     for position in positions:
-        found = _apply_to(graph, state, progress.row(position), command, now_s, waits=bool(waits[position]))
+        found = _apply_to(
+            *(graph, state, progress.row(position), command, now_s),
+            waits=bool(waits[position]),
+            frozen=bool(frozen.held[position]),
+        )
         if isinstance(found, Refusal):
             refusal = refusal or found
         else:
@@ -60,7 +76,12 @@ def apply_command(
     if not changes:
         return CommandAnswer(state=state, refusal=refusal or Refusal("Empty", "the execution has no such action"))
     starts = state is ExecutionState.PAUSED and any(row.state in IN_FLIGHT for row in changes)
-    return CommandAnswer(state=ExecutionState.PAUSING if starts else state, changes=tuple(changes))
+    overrides: list[tuple[int, int | None]] = []
+    if command.verb is Verb.OVERRIDE_FREEZE:
+        overrides = [(one.freeze_id, row.position) for row in changes for one in frozen.by[row.position]]
+    return CommandAnswer(
+        state=ExecutionState.PAUSING if starts else state, changes=tuple(changes), overrides=tuple(overrides)
+    )
 
 
 def _positions(graph: ExecutionGraph, command: Command) -> list[int]:
@@ -83,13 +104,18 @@ def _apply_to(
     now_s: float,
     *,
     waits: bool,
+    frozen: bool,
 ) -> ActionProgress | Refusal:
     verb, phase = command.verb, graph.actions[row.position].phase
-    answer = answer_action(state, row.state, verb, phase=phase, paused=row.paused, begun=row.begun, waits=waits)
+    answer = answer_action(
+        state, row.state, verb, phase=phase, paused=row.paused, begun=row.begun, waits=waits, frozen=frozen
+    )
     if isinstance(answer, Refusal):
         return answer
     if verb is Verb.PAUSE or (verb is Verb.RESUME and row.state is not ActionState.TAKEN_OVER):
         return replace(row, paused=verb is Verb.PAUSE)
+    if verb is Verb.OVERRIDE_FREEZE:
+        return replace(row, person=True)
     if verb is Verb.EDIT:
         return _resized(graph, row, command.size, phase)
     row = replace(row, person=row.person or verb in _BY_A_PERSON)

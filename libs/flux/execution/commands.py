@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from libs.domain.action_approval import DECISIONS
 from libs.domain.execution_plan import Phase
 from libs.domain.plan_execution import ActionState as A
 from libs.domain.plan_execution import ExecutionState as E
 from libs.domain.plan_execution import Verb
+from libs.flux.execution.freezes import FrozenPlan
 
 RESIZES = frozenset({Phase.UPSIZE, Phase.DOWNSIZE, Phase.GROW})
 
@@ -45,22 +47,27 @@ NOTHING_DONE = Refusal("NothingDone", "nothing of the action was done, so there 
 BEGUN = Refusal("Begun", "the action has begun: its size is fixed")
 NOT_A_SHIFT = Refusal("NotAShift", "only a shift is taken back alone: reverse the execution to take back resizes")
 WAITS = Refusal("Waits", "actions that it needs are not done: complete or skip those first")
+FROZEN = Refusal("Frozen", "a freeze holds it: wait until it ends, or give override_freeze with a reason")
+NOT_FROZEN = Refusal("NotFrozen", "no freeze holds it")
 NOT_A_RESIZE = Refusal("NotAResize", "only a resize has a size")
 
 Answer = E | Refusal
 ActionAnswer = A | Refusal
 
-_PLAN_VERBS = (Verb.START, Verb.PAUSE, Verb.RESUME, Verb.ABORT, Verb.REVERSE, Verb.SUPERSEDE)
+_PLAN_VERBS = (
+    *(Verb.START, Verb.PAUSE, Verb.RESUME, Verb.ABORT, Verb.REVERSE, Verb.SUPERSEDE),
+    Verb.OVERRIDE_FREEZE,
+)
 _EXECUTIONS: Mapping[E, tuple[Answer, ...]] = {
-    #           START      PAUSE        RESUME       ABORT        REVERSE      SUPERSEDE
-    E.DRAFT: (E.RUNNING, NOT_STARTED, NOT_STARTED, E.ABORTED, NOT_STARTED, E.SUPERSEDED),
-    E.RUNNING: (STARTED, E.PAUSING, NOT_PAUSED, E.ABORTING, E.REVERSING, E.SUPERSEDING),
-    E.PAUSING: (STARTED, PAUSED, E.RUNNING, E.ABORTING, E.REVERSING, E.SUPERSEDING),
-    E.PAUSED: (STARTED, PAUSED, E.RUNNING, E.ABORTING, E.REVERSING, E.SUPERSEDING),
-    E.ABORTING: (ENDS, ENDS, ENDS, ENDS, E.REVERSING, E.SUPERSEDING),
-    E.REVERSING: (ENDS, ENDS, ENDS, E.ABORTING, ENDS, E.SUPERSEDING),
-    E.SUPERSEDING: (ENDS,) * 6,
-    **dict.fromkeys((E.DONE, E.REVERSED, E.ABORTED, E.SUPERSEDED), (ENDED,) * 6),
+    #           START      PAUSE        RESUME       ABORT        REVERSE      SUPERSEDE      OVERRIDE_FREEZE
+    E.DRAFT: (E.RUNNING, NOT_STARTED, NOT_STARTED, E.ABORTED, NOT_STARTED, E.SUPERSEDED, E.DRAFT),
+    E.RUNNING: (STARTED, E.PAUSING, NOT_PAUSED, E.ABORTING, E.REVERSING, E.SUPERSEDING, E.RUNNING),
+    E.PAUSING: (STARTED, PAUSED, E.RUNNING, E.ABORTING, E.REVERSING, E.SUPERSEDING, E.PAUSING),
+    E.PAUSED: (STARTED, PAUSED, E.RUNNING, E.ABORTING, E.REVERSING, E.SUPERSEDING, E.PAUSED),
+    E.ABORTING: (ENDS, ENDS, ENDS, ENDS, E.REVERSING, E.SUPERSEDING, E.ABORTING),
+    E.REVERSING: (ENDS, ENDS, ENDS, E.ABORTING, ENDS, E.SUPERSEDING, E.REVERSING),
+    E.SUPERSEDING: (ENDS,) * 7,
+    **dict.fromkeys((E.DONE, E.REVERSED, E.ABORTED, E.SUPERSEDED), (ENDED,) * 7),
 }
 
 _ACTION_VERBS = (
@@ -116,6 +123,7 @@ _ACTIONS: Mapping[A, tuple[ActionAnswer, ...]] = {
     A.DONE: _FINAL,
     A.SKIPPED: _FINAL,
 }
+_THAWED = FrozenPlan()
 _ANSWERS = {(state, verb): a for state, row in _ACTIONS.items() for verb, a in zip(_ACTION_VERBS, row, strict=True)}
 _PLAN_ANSWERS = {
     (state, verb): a for state, row in _EXECUTIONS.items() for verb, a in zip(_PLAN_VERBS, row, strict=True)
@@ -124,13 +132,19 @@ _TAKES_COMMANDS = frozenset({E.DRAFT, E.RUNNING, E.PAUSING, E.PAUSED})
 _BEFORE_THE_START = frozenset({Verb.APPROVE, Verb.REJECT, Verb.EDIT, Verb.SKIP})
 
 
-def answer_execution(state: E, verb: Verb) -> Answer:
+def answer_execution(state: E, verb: Verb, frozen: FrozenPlan = _THAWED) -> Answer:
     """Return the next state of an execution for a command about the whole plan, or why it cannot work."""
-    return _PLAN_ANSWERS.get((state, verb), LEVEL)
+    answer = _PLAN_ANSWERS.get((state, verb), LEVEL)
+    if isinstance(answer, Refusal):
+        return answer
+    if verb is Verb.OVERRIDE_FREEZE:
+        return answer if frozen.holds else NOT_FROZEN
+    refused = (verb in (Verb.START, Verb.RESUME) and frozen.begins) or (verb is Verb.REVERSE and frozen.goes_back)
+    return FROZEN if refused else answer
 
 
 def answer_action(
-    execution: E, state: A, verb: Verb, *, phase: Phase, paused: bool, begun: bool, waits: bool
+    execution: E, state: A, verb: Verb, *, phase: Phase, paused: bool, begun: bool, waits: bool, frozen: bool = False
 ) -> ActionAnswer:
     """Return the next state of an action, or why the command cannot work. PAUSE and RESUME keep the state.
 
@@ -138,6 +152,7 @@ def answer_action(
     paused  True: a person has paused the action
     begun   True: part of the action was asked for or done, so its size is fixed
     waits   True: actions that it needs are not done, so it cannot be complete
+    frozen  True: a freeze holds it, so nothing may make it begin or go on
     """
     if execution not in _TAKES_COMMANDS:
         return ENDED if execution in (E.DONE, E.REVERSED, E.ABORTED, E.SUPERSEDED) else ENDS
@@ -150,7 +165,9 @@ def answer_action(
     if verb is Verb.RESUME:
         if state is A.TAKEN_OVER:
             return NOT_STARTED if execution is E.DRAFT else A.HELD if begun else A.WAITING
-        return state if paused else NOT_PAUSED
+        return NOT_PAUSED if not paused else FROZEN if frozen else state
+    if verb is Verb.OVERRIDE_FREEZE:
+        return state if frozen else NOT_FROZEN
     if execution is E.DRAFT and verb not in _BEFORE_THE_START:
         return NOT_STARTED
     if verb is Verb.REVERSE and phase is not Phase.SHIFT:
@@ -162,20 +179,33 @@ def answer_action(
     if verb is Verb.COMPLETE and state is A.TAKEN_OVER and waits:
         return WAITS
     answer = _ANSWERS[state, verb]
+    if frozen and verb in (Verb.RETRY, Verb.OVERRIDE) and isinstance(answer, A):
+        return FROZEN
     return A.WAITING if answer is A.BAKING and (phase is not Phase.SHIFT or not begun) else answer
 
 
-def possible_verbs(execution: E) -> tuple[Verb, ...]:
+def possible_decisions(execution: E) -> tuple[Verb, ...]:
+    """Return the decisions about a resize that waits for approval which would be accepted now."""
+    possible = possible_action_verbs(
+        execution, A.AWAITING_APPROVAL, phase=Phase.UPSIZE, paused=False, begun=False, waits=True
+    )
+    return tuple(verb for verb in DECISIONS if verb in possible)
+
+
+def possible_verbs(execution: E, frozen: FrozenPlan = _THAWED) -> tuple[Verb, ...]:
     """Return the commands about the whole plan that would be accepted now."""
-    return tuple(verb for verb in _PLAN_VERBS if isinstance(answer_execution(execution, verb), E))
+    return tuple(verb for verb in _PLAN_VERBS if isinstance(answer_execution(execution, verb, frozen), E))
 
 
 def possible_action_verbs(
-    execution: E, state: A, *, phase: Phase, paused: bool, begun: bool, waits: bool
+    execution: E, state: A, *, phase: Phase, paused: bool, begun: bool, waits: bool, frozen: bool = False
 ) -> tuple[Verb, ...]:
     """Return the commands about an action that would be accepted now."""
-    return tuple(
-        verb
-        for verb in Verb
-        if isinstance(answer_action(execution, state, verb, phase=phase, paused=paused, begun=begun, waits=waits), A)
-    )
+    found = []
+    for verb in Verb:
+        answer = answer_action(
+            execution, state, verb, phase=phase, paused=paused, begun=begun, waits=waits, frozen=frozen
+        )
+        if isinstance(answer, A):
+            found.append(verb)
+    return tuple(found)

@@ -12,8 +12,10 @@ import numpy as np
 from libs.domain.arrays import Bools, Floats, Ints
 from libs.domain.execution_plan import Phase
 from libs.domain.execution_progress import PHASE_CODE, ActionProgress, ExecutionGraph, Progress, changed
+from libs.domain.freeze import NO_FREEZES, Calendar
 from libs.domain.gate import GateMode, GateReading, Verdict
 from libs.domain.plan_execution import FINAL, IN_FLIGHT, SETTLED, ActionState, ExecutionState, Terms
+from libs.flux.execution.freezes import frozen_actions
 from libs.flux.execution.gates import GOOD, GateStand, gates_of, stand_of
 from libs.plan_check.execution_room import fitting_starts
 
@@ -45,11 +47,18 @@ class Decisions:
 
 
 def next_steps(
-    graph: ExecutionGraph, state: ExecutionState, progress: Progress, readings: Readings, terms: Terms, now_s: float
+    graph: ExecutionGraph,
+    state: ExecutionState,
+    progress: Progress,
+    readings: Readings,
+    terms: Terms,
+    now_s: float,
+    calendar: Calendar = NO_FREEZES,
 ) -> Decisions:
     """Return the decisions of one tick.
 
     readings   position -> the readings of its gates
+    calendar   freezes: what they hold does not begin, and a shift stays at the fraction that it has reached
 
     An action starts when the actions that it waits for are done and its approval is there. Its gates must be good, and
     its pool must have room in every order in which running actions end. One that waits, fails or is held stops only
@@ -57,7 +66,7 @@ def next_steps(
     """
     if state in FINAL or state is ExecutionState.DRAFT:
         return Decisions(state=state)
-    tick = _Tick(graph, progress, readings, terms, now_s)
+    tick = _Tick(graph, progress, readings, terms, now_s, frozen_actions(graph, progress, calendar, now_s).held)
     changes = tick.changes() if state is ExecutionState.RUNNING else ()
     after = changed(progress, changes)
     in_flight = after.is_in(*IN_FLIGHT)
@@ -74,9 +83,16 @@ class _Tick:
     """The decisions about the actions of a running execution."""
 
     def __init__(
-        self, graph: ExecutionGraph, progress: Progress, readings: Readings, terms: Terms, now_s: float
+        self,
+        graph: ExecutionGraph,
+        progress: Progress,
+        readings: Readings,
+        terms: Terms,
+        now_s: float,
+        frozen: Bools,
     ) -> None:
         self.graph, self.progress, self.readings, self.terms, self.now_s = graph, progress, readings, terms, now_s
+        self.frozen = frozen
         self.measure: list[int] = []
         self.caps = shift_caps(graph, progress)
 
@@ -91,7 +107,7 @@ class _Tick:
         ready = ready_actions(graph, progress) & ~skipped
         nodes = ready & (graph.phase == _SETTLED_NODE)
         found += [self._to(progress.row(i), ActionState.DONE) for i in np.flatnonzero(nodes).tolist()]
-        due = ready & ~nodes & (progress.again_s <= self.now_s)
+        due = ready & ~nodes & ~self.frozen & (progress.again_s <= self.now_s)
         due &= (graph.phase != _DOWNSIZE) | (bakes_until(graph, progress, self.terms) <= self.now_s)
         most = self._most_starts(found)
         opened = np.array(list(islice((i for i in np.flatnonzero(due).tolist() if self._opens(i, found)), most)), int)
@@ -108,8 +124,8 @@ class _Tick:
         if self.graph.phase[position] == _SHIFT:
             return True
         row, stand = self.progress.row(position), self._stand(position)
-        if stand.verdict is not Verdict.GOOD and row.state is not ActionState.HELD:
-            found.append(self._held(row, stand))
+        if stand.verdict is not Verdict.GOOD and (new := self._held(row, stand)) is not None:
+            found.append(new)
         return stand.verdict is Verdict.GOOD
 
     def _start(self, position: int) -> ActionProgress:
@@ -128,18 +144,18 @@ class _Tick:
         if stand.verdict is Verdict.BAD:
             if stand.mode is GateMode.REVERSE and automatic:
                 return reversing(row, _hold_note(stand), self.now_s)
-            return None if row.state is ActionState.HELD else self._held(row, stand)
+            return self._held(row, stand)
         if row.state is ActionState.BAKING and self.now_s < row.since_s + self.terms.bake_s:
             return None
         if stand.verdict is Verdict.UNKNOWN:
-            if row.state is not ActionState.HELD:
-                return self._held(row, stand)
-            is_late = self.now_s - row.since_s > stand.unknown_s_max
+            is_late = row.state is ActionState.HELD and self.now_s - row.since_s > stand.unknown_s_max
             if is_late and stand.then is GateMode.REVERSE and automatic:
                 return reversing(row, _hold_note(stand), self.now_s)
-            return None
+            return self._held(row, stand)
         if row.reached >= 1.0:
             return self._to(row, ActionState.DONE)
+        if self.frozen[position]:
+            return None
         asked = self._next_fraction(row)
         if asked is not None:
             return self._ask(row, asked)
@@ -164,8 +180,12 @@ class _Tick:
         found = after[0] if after else 1.0
         return found if found > row.reached + 1e-9 else None
 
-    def _held(self, row: ActionProgress, stand: GateStand) -> ActionProgress:
-        return self._to(row, ActionState.HELD, note=_hold_note(stand))
+    def _held(self, row: ActionProgress, stand: GateStand) -> ActionProgress | None:
+        """Return the action, held by its gates; None if it is held and its note says why already."""
+        note = _hold_note(stand)
+        if row.state is not ActionState.HELD:
+            return self._to(row, ActionState.HELD, note=note)
+        return None if row.note == note else replace(row, note=note)  # held since then, now for another reason
 
     def _ask(self, row: ActionProgress, asked: float) -> ActionProgress:
         return replace(
@@ -176,10 +196,8 @@ class _Tick:
             again_s=self.now_s,
         )
 
-    def _to(
-        self, row: ActionProgress, state: ActionState, *, note: str | None = None, **values: float
-    ) -> ActionProgress:
-        return replace(row, state=state, since_s=self.now_s, note=note, **values)  # type: ignore[arg-type]
+    def _to(self, row: ActionProgress, state: ActionState, *, note: str | None = None) -> ActionProgress:
+        return replace(row, state=state, since_s=self.now_s, note=note)
 
 
 def reversing(row: ActionProgress, note: str | None, now_s: float) -> ActionProgress:

@@ -10,6 +10,7 @@ from libs.domain.arrays import Floats
 from libs.domain.execution_plan import Action, ExecutionPlan, Phase
 from libs.domain.placement_plan import PlacementPlan
 from libs.domain.world import PlanningInputs, ServiceModels, Vocabulary
+from libs.flux.execution.shift_order import ShiftOrder, order_shifts
 from libs.flux.execution.transport import region_pairs
 
 NOISE = 1e-6
@@ -24,9 +25,10 @@ def plan_execution(
     """Plan to upsize to max(baseline, target), shift traffic, downsize to target, and grow, in parallel if possible.
 
     A product's traffic goes from one region to another in a shift of its own. A shift waits for the upsizes of the
-    services that serve the product in the region that it goes to. A downsize waits for all shifts, to and from its
-    region, of the products that the service serves. Growth waits for all downsizes of its
-    pool, because expression 15 lends the room for growth to upsizes until then.
+    services that serve the product in the region that it goes to. Products that change places go in an order
+    (shift_order.py), and what a service needs on top for a while is an upsize and a downsize. A downsize waits for all
+    shifts, to and from its region, of the products that the service serves. Growth waits for all downsizes of its pool,
+    because expression 15 lends the room for growth to upsizes until then.
 
     Resizes by less than SMALL are left out. A small downsize is left out only if the pool's spare covers it, so that
     there is room in every state.
@@ -39,7 +41,7 @@ class _Draft:
 
     def __init__(self, words: Vocabulary, models: ServiceModels, inputs: PlanningInputs, plan: PlacementPlan) -> None:
         self.words, self.models, self.inputs, self.plan = words, models, inputs, plan
-        self.before = models.start_baseline(inputs)[0]
+        self.before = models.present_capacity(inputs)
         self.target = plan.capacity[0]
         moved = plan.traffic[0] - models.start_presence(inputs)
         moved = np.where(np.abs(moved) > NOISE, moved, 0.0)
@@ -48,11 +50,13 @@ class _Draft:
         self.small = NOISE * models.capacity[words.placement_service][:, None]
 
     def execution_plan(self) -> ExecutionPlan:
-        change = self._worthwhile(self.target - self.before)
-        reached = self.before + change
-        upsizes = self._resizes(Phase.UPSIZE, change > 0, self.before, reached)
-        shifts = self._shifts(upsizes)
-        downsizes = self._resizes(Phase.DOWNSIZE, change < 0, self.before, reached)
+        reached = self.before + self._worthwhile(self.target - self.before)
+        sized = np.maximum(self.before, reached)
+        order = self._order(sized, reached)
+        sized[: len(order.extra)] += order.extra  # the first placements are the services on their own types
+        upsizes = self._resizes(Phase.UPSIZE, sized > self.before, self.before, sized)
+        shifts = self._shifts(upsizes, order)
+        downsizes = self._resizes(Phase.DOWNSIZE, sized > reached, sized, reached)
         grown = self.plan.growth[0]
         grows = self._resizes(Phase.GROW, grown > self.small, reached, reached + grown)
         settled = self._settled(downsizes, {(a.region, a.hardware_type) for a in grows})
@@ -62,6 +66,35 @@ class _Draft:
             for a in grows
         ]
         return scheduled([*upsizes, *shifts, *downsizes, *settled, *waiting], int(self.plan.step[0]))
+
+    def _order(self, sized: Floats, reached: Floats) -> ShiftOrder:
+        """Return the order of the shifts while the placements have `sized` (K, R), the larger of before and after."""
+        words, phi = self.words, self.models.phi()
+        before, traffic = self.models.start_presence(self.inputs), self.plan.traffic[0]
+        # A residual needs its capacity too. The plan may move it, so only the part that stays is set aside.
+        residual = np.minimum(self._own(self.before) - phi @ before, self._own(reached) - phi @ traffic)
+        used, held = self._pooled(self.before), self.inputs.supply[0] + self.plan.deficit[0]
+        return order_shifts(
+            self.pairs,
+            phi,
+            need=phi @ before,
+            sized=self._own(sized) - residual,
+            spare=np.maximum(held, used) - self._pooled(sized),
+            kind=words.service_type,
+            tolerance=2 * SMALL * self.models.capacity,
+        )
+
+    def _own(self, placed: Floats) -> Floats:
+        """Return (S, R) in units of the services' own types, from (K, R)."""
+        found = np.zeros((len(self.words.services), placed.shape[1]))
+        np.add.at(found, self.words.placement_service, placed * self.words.placement_ratio[:, None])
+        return found
+
+    def _pooled(self, placed: Floats) -> Floats:
+        """Return (H, R) by hardware type, from (K, R)."""
+        found = np.zeros((len(self.words.hardware_types), placed.shape[1]))
+        np.add.at(found, self.words.placement_type, placed)
+        return found
 
     def _worthwhile(self, change: Floats) -> Floats:
         """Return the (K, R) changes of capacity to carry out; 0 for each change that is left out."""
@@ -124,7 +157,7 @@ class _Draft:
         }
         return tuple(reason for reason, holds in found.items() if holds)
 
-    def _shifts(self, upsizes: list[Action]) -> list[Action]:
+    def _shifts(self, upsizes: list[Action], order: ShiftOrder) -> list[Action]:
         words, phi = self.words, self.models.phi()
         row = {str(name): s for s, name in enumerate(words.services)}
         at = {str(name): r for r, name in enumerate(words.regions)}
@@ -140,9 +173,12 @@ class _Draft:
                 to_region=str(words.regions[to]),
                 after=amount,
                 estimate_h=self.inputs.policy.shift_h,
-                waits_for=tuple(name for s, name in upsized.get(to, ()) if phi[s, p] > 0),
+                waits_for=(
+                    *(name for s, name in upsized.get(to, ()) if phi[s, p] > 0),
+                    *(self._shift_name(*self.pairs[j][:3]) for j in order.waits[i]),
+                ),
             )
-            for p, away, to, amount in self.pairs
+            for i, (p, away, to, amount) in enumerate(self.pairs)
         ]
 
     def _shifts_at(self) -> dict[int, list[tuple[int, str]]]:

@@ -28,7 +28,7 @@ def load_policy(source: Source, problems: Problems, absent: RegionPolicy = AS_TH
     policy = _load(source, problems, absent)
     if policy.shared_buffer_share >= 1:
         problems.add(FILE, "is a share and must be below 1", field="shared_buffer_share")
-    for field in ("daily_churn_share", "solve_churn_share", "reservation_churn_share"):
+    for field in ("daily_churn_share", "solve_churn_share", "reservation_churn_share", "rack_phase_share"):
         if getattr(policy, field) > 1:
             problems.add(FILE, "is a share and must be at most 1", field=field)
     return policy

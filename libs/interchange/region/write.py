@@ -104,7 +104,7 @@ def dump_region(image: RegionImage) -> dict[str, bytes]:
     if not q.allowed.all():
         names = [None if row.all() else json.dumps(topology.datacenters[row].tolist()) for row in q.allowed]
         reservations["datacenters"] = pa.array(names, pa.string())
-    if (image.reservation_class != None).any():  # noqa: E711
+    if any(name is not None for name in image.reservation_class):
         reservations["workload_class"] = _strings(image.reservation_class)
     if image.snapshot.churned is not None:
         reservations["churned"] = image.snapshot.churned

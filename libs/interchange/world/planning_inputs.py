@@ -54,6 +54,7 @@ def load_planning_inputs(source: Source, words: Vocabulary) -> PlanningInputs:
         controls=_controls(source, words, problems),
         load_tests=_load_tests(source, words, problems),
         policy=load_flux_policy(source, problems),
+        granted=_granted(source, words, steps, problems),
     )
     problems.raise_any()
     found = apply_overrides(source, words, found, problems)
@@ -156,6 +157,24 @@ def _shifts(source: Source, words: Vocabulary, steps: Floats, problems: Problems
     for field, sign in (("from_region", -1.0), ("to_region", 1.0)):
         np.add.at(moved, (product, table.known(field, words.regions, "region")), sign * share)
     return moved
+
+
+def _granted(source: Source, words: Vocabulary, steps: Floats, problems: Problems) -> Floats | None:
+    """Return the (T, K, R) granted capacity; None without the table. The planner service writes it from the promises of
+    the regions.
+    """
+    table = WorldTable(
+        source,
+        "granted",
+        problems,
+        fields={"step": "number", "service": "name", "region": "name", "hardware_type": "name", "capacity": "number"},
+        optional=True,
+    )
+    found = np.full((len(steps), len(words.placement_service), len(words.regions)), np.nan)
+    where = _steps_of(table, steps), placements_of(table, words), table.known("region", words.regions, "region")
+    table.unique("region", np.ravel_multi_index(where, found.shape), "this step, service, region and hardware type")
+    found[where] = table.numbers("capacity")
+    return None if np.isnan(found).all() else found
 
 
 def _due(table: WorldTable, steps: Floats) -> Indices:

@@ -7,7 +7,7 @@ its capacity while all MSBs are up.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 
 from libs.domain.move import MoveStep, RunningMove
 from libs.domain.reservation import ROUNDING
@@ -100,11 +100,13 @@ class Departures:
         self._count_few(reservation_id, msb_id, rru)
         return True
 
-    def relieve_running(self) -> None:
-        """Let servers of running moves leave at the level *hold*, by the rules of `relieve`."""
+    def relieve_running(self, kept: Container[int] = ()) -> None:
+        """Let servers of running moves leave at the level *hold*, by the rules of `relieve`, but not the servers
+        `kept`.
+        """
         for move in self.held_back:
             assert move.from_reservation_id is not None
-            if self.relieve(move.from_reservation_id, move.msb_id, move.leaves_rru):
+            if move.server_id not in kept and self.relieve(move.from_reservation_id, move.msb_id, move.leaves_rru):
                 self.relieved_running.append(move)
 
     def exceed_running(self, moves: Iterable[RunningMove], below_rru: Callable[[int], float]) -> None:

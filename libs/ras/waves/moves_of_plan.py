@@ -46,15 +46,18 @@ def moves_of_plan(snapshot: FleetSnapshot, target: Indices, state: MovingState) 
     """
     servers, q = snapshot.servers, snapshot.reservations
     R = len(q)
-    at = _Aligned(servers.id, state.id)
+    at = Aligned(servers.id, state.id)
     is_ready = np.where(at.known, state.ready[at.row], True) & servers.available
     current_id = np.where(at.known, state.current_id[at.row], 0)
-    current = _rows_of(current_id, q.id)
+    current = rows_of(current_id, q.id)
     is_buffer = np.append(np.isin(q.id, list(state.buffers)), False)
-    running = _Aligned(servers.id, state.running.server_id)
+    is_home = np.append(is_buffer[:-1], True)  # a lent server goes there afterwards
+    running = Aligned(servers.id, state.running.server_id)
     gone = running.known & state.running.gone[running.row] if len(state.running.server_id) else np.zeros(len(at), bool)
     wanted = np.maximum(target, FREE)
-    rows = np.flatnonzero(is_ready & ((current_id != 0) | (wanted != FREE)) & ((current != wanted) | gone))
+    lent_to = lent_to_rows(state, at, q.id)
+    stays = (lent_to != FREE) & (lent_to == current) & is_home[wanted]  # until the loan is over
+    rows = np.flatnonzero(is_ready & ~stays & ((current_id != 0) | (wanted != FREE)) & ((current != wanted) | gone))
     needed = _needed(
         state,
         at.row[rows],
@@ -88,6 +91,7 @@ def moves_of_plan(snapshot: FleetSnapshot, target: Indices, state: MovingState) 
         gone=gone[rows],
         takes=(current_id[rows] != 0) & ~gone[rows] & ~is_buffer[current[rows]],
         seconds=seconds_s,
+        to_buffer=is_buffer[to],
     )
     there = is_ready & (current >= 0) & ~gone
     held = np.zeros((R, len(snapshot.topology.msbs)))
@@ -102,7 +106,14 @@ def moves_of_plan(snapshot: FleetSnapshot, target: Indices, state: MovingState) 
     )
 
 
-class _Aligned:
+def lent_to_rows(state: MovingState, at: Aligned, reservation_ids: Ints) -> Ints:
+    """Return the row of the reservation that has each server on loan, or gets it; FREE: none."""
+    if state.lent_to is None:
+        return np.full(len(at), FREE, np.int64)
+    return rows_of(np.where(at.known, state.lent_to[at.row], 0), reservation_ids)
+
+
+class Aligned:
     """The positions of ids among sorted `known_ids`: `row` (N,) is meaningful where `known` (N,) is True."""
 
     def __init__(self, ids: Ints, known_ids: Ints) -> None:
@@ -113,10 +124,10 @@ class _Aligned:
         return len(self.row)
 
 
-def _rows_of(ids: Ints, reservation_ids: Ints) -> Ints:
+def rows_of(ids: Ints, reservation_ids: Ints) -> Ints:
     """Return the row of each reservation id; FREE for 0 and for a deleted reservation."""
     order = np.argsort(reservation_ids)
-    found = _Aligned(ids, reservation_ids[order])
+    found = Aligned(ids, reservation_ids[order])
     return np.where(found.known, np.append(order, 0)[found.row], FREE).astype(np.int64)
 
 
@@ -129,7 +140,7 @@ def _needed(
     to: Ints,
     to_buffer: Bools,
     reservation_ids: Ints,
-    running: _Aligned,
+    running: Aligned,
     rows: Ints,
 ) -> dict[MoveStep, Bools]:
     """Return the steps that each move needs: the remaining ones of a running move, else all.

@@ -3,39 +3,48 @@
 from __future__ import annotations
 
 import heapq
+import math
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import chain
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 
 import numpy as np
 
+from libs.domain.arrays import Bools, Ints
 from libs.domain.holding import Holding
 from libs.domain.mover import MoverBounds
 from libs.domain.reservation import ROUNDING
+from libs.domain.spare import SPARES_MAX
+from libs.domain.wave_loans import Lendable, WaveLoans
 from libs.domain.waves import NEVER, NONE, MovesToMake, Promises, WavePlan
 from libs.ras.waves.departures import Departures
+from libs.ras.waves.foretold_loans import ComingLoan, Lender
 from libs.ras.waves.guard import Guard
-from libs.ras.waves.wave_time import wave_s
+from libs.ras.waves.spares import Worth
+from libs.ras.waves.wave_time import TICK_S, wave_s
 
 
 class _Queue:
-    """The moves that wait to leave one reservation. Servers of one MSB and RRU wait together, because the guard does
-    not tell them apart.
+    """The moves that wait to leave one reservation. Servers of one MSB and RRU that go to a reservation wait together,
+    because the rules do not tell them apart. So do those that go to none: they leave at *survive* alone.
     """
 
     def __init__(self) -> None:
-        self._like: defaultdict[tuple[int, float], deque[int]] = defaultdict(deque)
+        self._like: defaultdict[tuple[int, float, bool], deque[int]] = defaultdict(deque)
 
-    def add(self, row: int, msb: int, rru: float) -> None:
-        self._like[msb, rru].append(row)
+    def add(self, row: int, msb: int, rru: float, *, joins: bool) -> None:
+        self._like[msb, rru, joins].append(row)
 
-    def take(self, may_leave: Callable[[int, float], bool]) -> Iterator[int]:
-        """Remove and yield the rows that may leave, in their order. Ask until each kind of server was refused once."""
-        heads = [(rows[0], like) for like, rows in self._like.items()]
+    def take(self, may_leave: Callable[[int, float], bool], *, all_kinds: bool) -> Iterator[int]:
+        """Remove and yield the rows that may leave, in their order. Ask until each kind of server was refused once.
+
+        all_kinds   False: only of the servers that go to a reservation
+        """
+        heads = [(rows[0], like) for like, rows in self._like.items() if all_kinds or like[2]]
         heapq.heapify(heads)
         while heads:
             row, like = heapq.heappop(heads)
-            if not may_leave(*like):
+            if not may_leave(*like[:2]):
                 continue
             rows = self._like[like]
             rows.popleft()
@@ -45,17 +54,30 @@ class _Queue:
                 del self._like[like]
             yield row
 
+    def first(self, most: int) -> list[Worth]:
+        """Return the first `most` servers that go to a reservation, as (MSB, RRU)."""
+        found = [
+            (row, (msb, rru)) for (msb, rru, joins), rows in self._like.items() if joins for row in islice(rows, most)
+        ]
+        return [like for _, like in sorted(found)[:most]]
+
     def least_rru(self) -> float:
-        """Return the least RRU of a server that waits."""
-        return min(rru for _, rru in self._like)
+        """Return the least RRU of a server that waits to go to a reservation; infinity if there is none."""
+        return min((rru for _, rru, joins in self._like if joins), default=math.inf)
 
     def __len__(self) -> int:
         return len(self._like)
 
 
-def plan_waves(moves: MovesToMake, promises: Promises, bounds: MoverBounds) -> WavePlan:
+def plan_waves(
+    moves: MovesToMake, promises: Promises, bounds: MoverBounds, lendable: Lendable | None = None
+) -> WavePlan:
     """Return the waves of `moves`. A wave is all that the guard lets go at its beginning; the next one begins when all
-    servers of the wave have joined. When nothing can go at *hold*, few servers go below it, and that needs an approval.
+    servers of the wave have joined. Reservations that can give nothing borrow idle servers. Without any that help, few
+    servers go at *hold*. When nothing can go at *hold*, few servers go below it, and that needs an approval. Servers
+    that go to no reservation stay then: a solve can let their reservation keep them.
+
+    lendable   None: nothing is lent
     """
     guard = Guard(holdings_of(promises, np.unique(moves.source[moves.source != NONE]).tolist()))
     wave, at_hold = np.full(len(moves), NEVER, np.int64), np.zeros(len(moves), bool)
@@ -66,19 +88,34 @@ def plan_waves(moves: MovesToMake, promises: Promises, bounds: MoverBounds) -> W
     below, below_rru = np.zeros(len(moves), bool), np.zeros(len(promises))
     seconds: list[float] = []
     approved: int | None = None
+    lender = None if lendable is None else Lender(guard, lendable)
+    gives = np.bincount(moves.source[waits & moves.joins], minlength=len(promises))
     while True:
         departures = Departures(guard)
+        coming = lender.begin(departures) if lender is not None and not seconds else []
+        giving = set(np.flatnonzero(gives).tolist())
         for r in sorted(changed & queues.keys()):
-            chosen.extend(queues[r].take(_ask(departures.allow, r)))
+            chosen.extend(queues[r].take(_ask(departures.allow, r), all_kinds=True))
         departures.arrive((moves.to[chosen] + 1).tolist())
+        returned = set[int]()
+        if lender is not None:
+            returned = lender.take_back(departures, giving, len(seconds))
+            lenders = sorted(queues.keys() & giving)
+            coming += lender.lend(departures, lenders, _Waiting(queues), len(seconds))
         relieved: list[int] = []
         for r in sorted(queues.keys() - blocked):
             if departures.is_idle(r + 1):
-                found = list(queues[r].take(_ask(departures.relieve, r)))
+                found = list(queues[r].take(_ask(departures.relieve, r), all_kinds=False))
                 relieved += found
                 blocked |= set() if found else {r}
         chosen += relieved
-        if not chosen:
+        if lender is not None and not chosen and not coming and returned & queues.keys():
+            # they gave a lent server back, and are at rest now: their next server may leave at *hold*
+            changed = _land(moves, guard, [], returned, [])
+            blocked -= changed
+            lender.note(changed)
+            continue
+        if not chosen and not coming:
             approved = len(seconds) if approved is None else approved
             exceeding = _exceed(moves, departures, guard, queues)
             if not exceeding:
@@ -89,14 +126,47 @@ def plan_waves(moves: MovesToMake, promises: Promises, bounds: MoverBounds) -> W
                 lack_rru = float(promises.capacity_rru[r]) - guard.level(r + 1, survive=False)
                 below_rru[r] = max(below_rru[r], lack_rru)
         wave[chosen], at_hold[relieved] = len(seconds), True
-        seconds.append(wave_s(moves, np.array(chosen), promises.msb_servers, bounds))
-        changed = _land(moves, guard, chosen)
+        moves_s = wave_s(moves, np.array(chosen), promises.msb_servers, bounds) if chosen else 0.0
+        loans_s = lender.seconds(coming) if lender is not None else 0.0
+        seconds.append(max(moves_s, TICK_S + loans_s))
+        gives -= np.bincount(_givers(moves, waits, chosen), minlength=len(promises))
+        changed = _land(moves, guard, chosen, returned, coming)
         blocked -= changed
+        if lender is not None:
+            lender.note(changed)
         queues = {r: queue for r, queue in queues.items() if len(queue)} if changed else queues
         chosen = []
     return WavePlan(
-        wave=wave, at_hold=at_hold, seconds=np.array(seconds), below=below, approved=approved, below_rru=below_rru
+        wave=wave,
+        at_hold=at_hold,
+        seconds=np.array(seconds),
+        below=below,
+        approved=approved,
+        below_rru=below_rru,
+        loans=WaveLoans() if lender is None else lender.loans(),
     )
+
+
+class _Waiting(Mapping[int, Sequence[Worth]]):
+    """Reservation -> the first servers that wait to leave it for another one."""
+
+    def __init__(self, queues: Mapping[int, _Queue]) -> None:
+        self._queues = queues
+
+    def __getitem__(self, r: int) -> Sequence[Worth]:
+        return self._queues[r].first(SPARES_MAX)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._queues)
+
+    def __len__(self) -> int:
+        return len(self._queues)
+
+
+def _givers(moves: MovesToMake, waits: Bools, rows: list[int]) -> Ints:
+    """Return the reservations that the rows leave for another one, once for each server that waited."""
+    own = np.array(rows, np.int64)
+    return moves.source[own[waits[own] & moves.joins[own]]]
 
 
 def _exceed(
@@ -108,7 +178,7 @@ def _exceed(
     lack_rru = {r: queue.least_rru() / max(guard.capacity_rru(r + 1), ROUNDING) for r, queue in queues.items()}
     found: dict[int, list[int]] = {}
     for r in sorted(queues, key=lambda r: (lack_rru[r], r)):
-        rows = list(queues[r].take(_ask(departures.exceed, r)))
+        rows = list(queues[r].take(_ask(departures.exceed, r), all_kinds=False))
         if rows:
             departures.arrive((moves.to[rows] + 1).tolist())
             found[r] = rows
@@ -136,17 +206,23 @@ def _ask(may: Callable[[int, int, float], bool], r: int) -> Callable[[int, float
 def _queues(moves: MovesToMake, rows: Iterable[int]) -> Mapping[int, _Queue]:
     queues: defaultdict[int, _Queue] = defaultdict(_Queue)
     source, msb, rru = moves.source.tolist(), moves.msb.tolist(), moves.leaves_rru.tolist()
+    joins = moves.joins.tolist()
     for row in rows:
-        queues[source[row]].add(row, msb[row], rru[row])
+        queues[source[row]].add(row, msb[row], rru[row], joins=joins[row])
     return queues
 
 
-def _land(moves: MovesToMake, guard: Guard, chosen: list[int]) -> set[int]:
+def _land(
+    moves: MovesToMake, guard: Guard, chosen: list[int], returned: set[int], coming: Sequence[ComingLoan]
+) -> set[int]:
     """Add the arrivals of a wave to what is held. Return the reservations that gained or lost servers in the wave."""
     to, msb, rru = moves.to[chosen], moves.msb[chosen], moves.brings_rru[chosen]
     for r, m, brings in zip((to + 1).tolist(), msb.tolist(), rru.tolist(), strict=True):
         guard.arrive(r, m, brings)
+    for loan in coming:
+        guard.arrive(loan.reservation + 1, loan.msb, loan.rru)
     changed = set(np.unique(np.concatenate([to, moves.source[chosen]])).tolist()) - {NONE}
+    changed |= returned | {loan.reservation for loan in coming}
     for r in changed:
         guard.start_again(r + 1)
     return changed

@@ -10,8 +10,10 @@ from libs.domain.arrays import Bools, Floats, Indices
 from libs.domain.departure_exceptions import ExceptedReservation, Exceptions
 from libs.domain.fleet import FleetSnapshot
 from libs.domain.reservation import ROUNDING
-from libs.domain.waves import NONE, MovesToMake, MovingState, Promises, WavePlan
+from libs.domain.waves import NEVER, NONE, ForetoldLoan, MovesToMake, MovingState, Promises, WavePlan
 from libs.plan_check.waves import check_waves
+from libs.ras.waves.lendable import lendable_of
+from libs.ras.waves.loan_report import lend_at, loan_seconds, most_lent
 from libs.ras.waves.moves_of_plan import moves_of_plan
 from libs.ras.waves.plan_waves import plan_waves
 
@@ -31,6 +33,9 @@ class ReservationWaves:
     needs_approval        servers that it gives only after an approval, because reservations would fall below *hold*
     below_promise_rru     the most RRU that it then holds below its promise; 0: it does not fall below *hold*
     below_promise_s       expected time for which it does
+    lent                  most servers that are lent to it at a time, so that it stays at *survive*
+    lent_s                expected time from the first loan to the last return
+    keeps                 lent servers that it cannot spare afterwards: their loans overstay
     """
 
     reservation: str
@@ -42,6 +47,9 @@ class ReservationWaves:
     needs_approval: int
     below_promise_rru: float
     below_promise_s: float
+    lent: int
+    lent_s: float
+    keeps: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,10 +58,12 @@ class Foretold:
 
     report       for JSON
     exceptions   the moves that need an approval; None: there are none, or the waves are not known
+    loans        the servers to be lent, by reservation; empty if the waves are not known
     """
 
     report: dict[str, object]
     exceptions: Exceptions | None
+    loans: tuple[ForetoldLoan, ...]
 
 
 def report_waves(snapshot: FleetSnapshot, target: Indices, state: MovingState) -> dict[str, object]:
@@ -68,14 +78,17 @@ def foretell(snapshot: FleetSnapshot, target: Indices, state: MovingState) -> Fo
     the waves foretell what the mover does and do not direct it, so they stop no commit.
     """
     moves, promises = moves_of_plan(snapshot, target, state)
-    plan = plan_waves(moves, promises, state.bounds)
+    lendable = lendable_of(snapshot, target, state)
+    plan = plan_waves(moves, promises, state.bounds, lendable)
     faults = [violation.message for violation in check_waves(moves, promises, plan)[:_FAULTS_SHOWN_MAX]]
-    rows = _reservations(moves, promises, plan)
+    lent_s = loan_seconds(plan, lendable)
+    rows = _reservations(moves, promises, plan, lent_s)
     each = [
         {
             "moves": int((plan.wave == k).sum()),
             "at_hold": int(((plan.wave == k) & plan.at_hold).sum()),
             "below_hold": int(((plan.wave == k) & plan.below).sum()),
+            "lent": int((plan.loans.begins == k).sum()),
             "seconds": round(float(seconds), 1),
         }
         for k, seconds in enumerate(plan.seconds[:_WAVES_SHOWN_MAX])
@@ -89,11 +102,22 @@ def foretell(snapshot: FleetSnapshot, target: Indices, state: MovingState) -> Fo
         "moves": len(moves),
         "waves_before_approval": plan.approved,
         "needs_approval": waiting,
+        "stay": int((plan.wave == NEVER).sum()),
+        "lent": len(plan.loans),
+        "lent_s": round(float(lent_s.max(initial=0.0)), 1),
         "each": each,
         "reservations": [asdict(row) for row in rows[:_RESERVATIONS_SHOWN_MAX]],
     }
+    ids = {str(name): int(i) for name, i in zip(snapshot.reservations.name, snapshot.reservations.id, strict=True)}
+    loans = tuple(
+        ForetoldLoan(reservation_id=ids[row.reservation], servers=row.lent, seconds=row.lent_s)
+        for row in rows
+        if row.lent and not faults
+    )
     return Foretold(
-        report=report, exceptions=_exceptions(snapshot, moves, plan, rows) if waiting and not faults else None
+        report=report,
+        exceptions=_exceptions(snapshot, moves, plan, rows) if waiting and not faults else None,
+        loans=loans,
     )
 
 
@@ -123,7 +147,7 @@ def _exceptions(
     )
 
 
-def _reservations(moves: MovesToMake, promises: Promises, plan: WavePlan) -> list[ReservationWaves]:
+def _reservations(moves: MovesToMake, promises: Promises, plan: WavePlan, lent_s: Floats) -> list[ReservationWaves]:
     """Return the reservations that gain or lose servers: first those that need an approval, by how much they fall below
     their promise, then those longest below *survive*, then those that lose most.
     """
@@ -137,6 +161,10 @@ def _reservations(moves: MovesToMake, promises: Promises, plan: WavePlan) -> lis
     np.minimum.at(first, moves.source[loses], plan.wave[loses])
     below_s, lacks = _below_level(moves, promises, plan, plan.at_hold | plan.below, survive=True)
     promise_s, _ = _below_level(moves, promises, plan, plan.below, survive=False)
+    loans = plan.loans
+    most = most_lent(plan, R)
+    keeps = np.bincount(loans.reservation[loans.ends == NEVER], minlength=R)
+    borrows = np.bincount(loans.reservation, minlength=R)
     found = [
         ReservationWaves(
             reservation=str(promises.name[r]),
@@ -148,14 +176,17 @@ def _reservations(moves: MovesToMake, promises: Promises, plan: WavePlan) -> lis
             needs_approval=int(waiting[r]),
             below_promise_rru=float(plan.below_rru[r]),
             below_promise_s=round(float(promise_s[r]), 1),
+            lent=int(most[r]),
+            lent_s=round(float(lent_s[loans.reservation == r].max(initial=0.0)), 1) if borrows[r] else 0.0,
+            keeps=int(keeps[r]),
         )
-        for r in np.flatnonzero(lost + gained)
+        for r in np.flatnonzero(lost + gained + borrows)
     ]
     return sorted(
         found,
         key=lambda row: (
             not row.needs_approval,
-            *(-row.below_promise_rru, -row.below_survive_s, -row.loses),
+            *(-row.below_promise_rru, -row.below_survive_s, -row.lent, -row.loses),
             row.reservation,
         ),
     )
@@ -182,6 +213,7 @@ def _below_level(
     ends = np.searchsorted(plan.wave[order], np.arange(len(plan.seconds) + 1))
     for k, seconds in enumerate(plan.seconds):
         rows = order[ends[k] : ends[k + 1]]
+        lend_at(plan.loans, local, held, plan.loans.ends == k, -1.0)
         out, into = rows[source[rows] != NONE], rows[to[rows] != NONE]
         np.subtract.at(held, (source[out], moves.msb[out]), moves.leaves_rru[out])
         missing = floor - _level(held, loses_msb)
@@ -189,6 +221,7 @@ def _below_level(
         below_s[q[below]] += seconds
         lacks[q] = np.maximum(lacks[q], np.where(below, promise - floor + missing, 0.0))
         np.add.at(held, (to[into], moves.msb[into]), moves.brings_rru[into])
+        lend_at(plan.loans, local, held, plan.loans.begins == k, 1.0)
     return below_s, lacks
 
 
@@ -200,15 +233,25 @@ def _level(held: Floats, without_worst: Bools) -> Floats:
 def _message(plan: WavePlan, rows: list[ReservationWaves], waiting: int) -> str:
     if not len(plan.wave):
         return "no server has to move"
-    parts = ["no move can go without an approval"]
+    parts = ["no move can go without an approval" if waiting else "no move can go now"]
     if W := plan.approved:
         parts = [f"{W} wave{'s' if W > 1 else ''}", f"about {_duration(float(plan.seconds[:W].sum()))}"]
         parts.append("no reservation falls below its promise")
     below = [row for row in rows if row.below_survive_s > 0 and not row.below_promise_rru]
     text = ", ".join(parts)
+    if lent := [row for row in rows if row.lent]:
+        longest = max(row.lent_s for row in lent)
+        number = sum(row.lent for row in lent)
+        text += f"; {number} idle server{' is' if number == 1 else 's are'} lent to {_names(lent)} "
+        text += f"for up to {_duration(longest)}"
+    if keeps := [row for row in rows if row.keeps]:
+        text += f"; {_names(keeps)} cannot spare {sum(row.keeps for row in keeps)} of them afterwards"
     if below:
         longest = max(row.below_survive_s for row in below)
         text += f"; {_names(below)} would not survive the loss of an MSB for up to {_duration(longest)}"
+    if stay := int((plan.wave == NEVER).sum()):
+        text += f"; {stay} server{'s stay' if stay > 1 else ' stays'}, because without "
+        text += f"{'them' if stay > 1 else 'it'} a reservation would not survive the loss of an MSB"
     if waiting:
         last = [row for row in rows if row.below_promise_rru > 0]
         amounts = ", ".join(

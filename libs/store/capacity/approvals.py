@@ -10,23 +10,28 @@ import sqlalchemy as sa
 
 from libs.domain.approval import Approval, ApprovalKind, ApprovalStatus, Cause
 from libs.domain.page import Page
+from libs.domain.plan_execution import ExecutionState, RejectKind
 from libs.reconcile.errors import StaleGeneration
 from libs.store.platform import audit
 from libs.store.platform.database import Transaction
 from libs.store.platform.refusals import NotFound
-from libs.store.tables import approvals, capacity_requests, regions
+from libs.store.tables import approvals, capacity_requests, plan_executions, regions
 
 _table = approvals
+_REGION = sa.func.coalesce(regions.c.name, _table.c.change["region"].as_string())
+_OWNER = sa.func.coalesce(capacity_requests.c.owner, _table.c.for_owner)
 _SELECT = (
     sa.select(
         _table,
-        regions.c.name.label("region"),
+        _REGION.label("region"),
         capacity_requests.c.reservation_name.label("reservation"),
-        capacity_requests.c.owner,
+        _OWNER.label("owner"),
+        plan_executions.c.state.label("execution_state"),
     )
     .select_from(_table)
-    .join(regions, regions.c.region_id == _table.c.region_id)
+    .outerjoin(regions, regions.c.region_id == _table.c.region_id)
     .outerjoin(capacity_requests, capacity_requests.c.capacity_request_id == _table.c.capacity_request_id)
+    .outerjoin(plan_executions, plan_executions.c.plan_execution_id == _table.c.plan_execution_id)
 )
 
 
@@ -116,18 +121,22 @@ def list_approvals(
     region: str | None = None,
     status: ApprovalStatus | None = None,
     kind: ApprovalKind | None = None,
+    owner: str | None = None,
     capacity_request_id: int | None = None,
+    plan_execution_id: int | None = None,
     before: int | None = None,
     limit: int = 100,
 ) -> Page[Approval]:
     """Return a page of approvals, latest first. `before` is the last id of the page before."""
-    wanted = {
-        regions.c.name: region,
-        _table.c.status: status,
-        _table.c.kind: kind,
-        _table.c.capacity_request_id: capacity_request_id,
-    }
-    query = _SELECT.where(*(column == value for column, value in wanted.items() if value is not None))
+    wanted = (
+        (_REGION, region),
+        (_OWNER, owner),
+        (_table.c.status, status),
+        (_table.c.kind, kind),
+        (_table.c.capacity_request_id, capacity_request_id),
+        (_table.c.plan_execution_id, plan_execution_id),
+    )
+    query = _SELECT.where(*(column == value for column, value in wanted if value is not None))
     if before is not None:
         query = query.where(_table.c.approval_id < before)
     rows = tx.execute(query.order_by(_table.c.approval_id.desc()).limit(limit + 1)).mappings()
@@ -224,10 +233,13 @@ def _supersede(tx: Transaction, which: sa.ColumnElement[bool], decided_by: str, 
 
 def _approval(row: sa.RowMapping) -> Approval:
     fields = {name: row[name] for name in Approval.__dataclass_fields__}
+    state, reject_kind = row["execution_state"], row["reject_kind"]
     return Approval(
         **fields
         | {
             "kind": ApprovalKind(row["kind"]),
+            "execution_state": None if state is None else ExecutionState(state),
+            "reject_kind": None if reject_kind is None else RejectKind(reject_kind),
             "status": ApprovalStatus(row["status"]),
             "causes": tuple(Cause(**cause) for cause in row["causes"]),
             "asked_by": tuple(row["asked_by"]),

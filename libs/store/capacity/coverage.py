@@ -15,10 +15,12 @@ Which = Literal["current", "target", "held"]
 _UP = "servers.unavailability <> 'unplanned'"
 BY_TARGET = f"{_UP} AND NOT {LEAVING}"
 """SQL condition on a server. It is true if the server counts as capacity of its target reservation."""
+HELD = "servers.unavailability = 'none'"
+"""SQL condition on a server. It is true if the server counts as held by its current reservation."""
 _COUNTS = {
     "current": ("current", _UP),
     "target": ("target", BY_TARGET),
-    "held": ("current", "servers.unavailability = 'none'"),
+    "held": ("current", HELD),
 }
 """For each way to count (current, target, held): the column with the server's binding, and the SQL condition under
 which the server counts.

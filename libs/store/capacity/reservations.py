@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 import sqlalchemy as sa
@@ -10,22 +10,15 @@ from sqlalchemy.dialects.postgresql import insert
 
 from libs.domain.finding import Finding
 from libs.domain.page import Page
-from libs.domain.reservation import CapacityUnit, Reservation, ReservationKind, ReservationSpec
+from libs.domain.reservation import Reservation, ReservationKind, ReservationSpec
 from libs.domain.reservation_phase import ReservationPhase
 from libs.reconcile.errors import StaleGeneration
 from libs.store.capacity.coverage import SHORT, coverage_query, load_coverage
+from libs.store.capacity.held_classes import hold_class
+from libs.store.capacity.reservation_specs import delete_spec_rows, load_specs, spec_columns, write_spec_rows
 from libs.store.platform.database import Transaction
-from libs.store.platform.refusals import AlreadyExists, NotFound, NotPossible
-from libs.store.tables import (
-    datacenters,
-    hardware_types,
-    regions,
-    reservation_affinity,
-    reservation_datacenters,
-    reservation_rru,
-    reservation_statuses,
-    reservations,
-)
+from libs.store.platform.refusals import AlreadyExists, NotFound
+from libs.store.tables import regions, reservation_statuses, reservations
 
 _found = reservation_statuses
 _SELECT = (
@@ -69,7 +62,9 @@ def create_reservation(
     server until its window begins.
 
     Raises AlreadyExists if a live reservation has the name, and NotPossible for an unknown hardware type or datacenter.
+    Raises StaleGeneration if the spec's class of workload was retired.
     """
+    hold_class(tx, region_id, spec.workload_class)
     values = {
         "region_id": region_id,
         "name": name,
@@ -77,7 +72,7 @@ def create_reservation(
         "owner": owner,
         "created_at": now,
         "scheduled": scheduled,
-        **_columns(spec),
+        **spec_columns(spec),
     }
     live = reservations.c.deleted_at.is_(None)
     statement = insert(reservations).values(values)
@@ -85,7 +80,7 @@ def create_reservation(
     reservation_id: int | None = tx.execute(statement.returning(reservations.c.reservation_id)).scalar_one_or_none()
     if reservation_id is None:
         raise AlreadyExists("reservation", name)
-    _write_pairs(tx, region_id, reservation_id, spec)
+    write_spec_rows(tx, region_id, reservation_id, spec)
     return reservation_id
 
 
@@ -99,14 +94,14 @@ def update_spec(
     create_reservation.
     """
     row = _require_generation(tx, reservation_id, generation)
+    hold_class(tx, row.region_id, spec.workload_class)
     # Raise the generation here too: a change of RRUs or affinity alone changes no other column of this row.
-    values = _columns(spec) | {"generation": generation + 1, "scheduled": scheduled}
+    values = spec_columns(spec) | {"generation": generation + 1, "scheduled": scheduled}
     # The servers that it has are brought to a new host profile by the mover, few at a time.
     values["profile_changed"] = sa.or_(reservations.c.profile_changed, reservations.c.host_profile != spec.host_profile)
     tx.execute(sa.update(reservations).where(reservations.c.reservation_id == reservation_id).values(values))
-    for table in (reservation_rru, reservation_affinity, reservation_datacenters):
-        tx.execute(sa.delete(table).where(table.c.reservation_id == reservation_id))
-    _write_pairs(tx, row.region_id, reservation_id, spec)
+    delete_spec_rows(tx, reservation_id)
+    write_spec_rows(tx, row.region_id, reservation_id, spec)
     return generation + 1
 
 
@@ -204,80 +199,10 @@ def _require_generation(tx: Transaction, reservation_id: int, generation: int) -
     return row
 
 
-def _columns(spec: ReservationSpec) -> dict[str, object]:
-    return {
-        "host_profile": spec.host_profile,
-        "unit": spec.unit,
-        "capacity_rru": spec.capacity_rru,
-        "survives_msb_loss": spec.survives_msb_loss,
-        "msb_spread_limit": spec.msb_spread_limit,
-        "rack_spread_limit": spec.rack_spread_limit,
-        "priority": spec.priority,
-        "move_cost": spec.move_cost,
-        "msb_share_max": spec.msb_share_max,
-        "workload_class": spec.workload_class,
-        "starts_at": spec.starts_at,
-        "ends_at": spec.ends_at,
-    }
-
-
-def _write_pairs(tx: Transaction, region_id: int, reservation_id: int, spec: ReservationSpec) -> None:
-    type_ids = _ids(tx, "rru", "hardware type", hardware_types.c.hardware_type_id, hardware_types.c.name, spec.rru)
-    key: dict[str, object] = {"reservation_id": reservation_id}
-    if spec.rru:
-        rows = [key | {"hardware_type_id": type_ids[name], "rru": rru} for name, rru in spec.rru.items()]
-        tx.execute(sa.insert(reservation_rru), rows)
-    in_region = datacenters.c.region_id == region_id
-    columns = (datacenters.c.datacenter_id, datacenters.c.name)
-    datacenter_ids = _ids(tx, "affinity", "datacenter", *columns, spec.affinity, in_region)
-    if spec.affinity:
-        key["region_id"] = region_id
-        rows = [key | {"datacenter_id": datacenter_ids[name], "share": share} for name, share in spec.affinity.items()]
-        tx.execute(sa.insert(reservation_affinity), rows)
-    if spec.datacenters:
-        ids = _ids(tx, "datacenters", "datacenter", *columns, dict.fromkeys(spec.datacenters, 1.0), in_region)
-        pair = {"reservation_id": reservation_id, "region_id": region_id}
-        tx.execute(sa.insert(reservation_datacenters), [pair | {"datacenter_id": ids[name]} for name in ids])
-
-
-def _ids(
-    tx: Transaction,
-    field: str,
-    noun: str,
-    key: sa.Column[int],
-    name: sa.Column[str],
-    wanted: Mapping[str, float],
-    *where: sa.ColumnElement[bool],
-) -> dict[str, int]:
-    rows = tx.execute(sa.select(name, key).where(name.in_(wanted), *where)).tuples()
-    found = dict(rows.all())
-    unknown = sorted(set(wanted) - set(found))
-    if unknown:
-        raise NotPossible(f"{field}.{unknown[0]}", f"there is no {noun} {unknown[0]}")
-    return found
-
-
 def _with_parts(tx: Transaction, rows: Sequence[sa.RowMapping]) -> list[Reservation]:
-    """Return reservations with their RRUs, affinities and coverage, by a fixed number of queries per page."""
+    """Return reservations with their specs and coverage, by a fixed number of queries per page."""
     ids = [row["reservation_id"] for row in rows]
-    rru: dict[int, dict[str, float]] = {i: {} for i in ids}
-    affinity: dict[int, dict[str, float]] = {i: {} for i in ids}
-    pairs = sa.select(reservation_rru.c.reservation_id, hardware_types.c.name, reservation_rru.c.rru)
-    pairs = pairs.join(hardware_types, hardware_types.c.hardware_type_id == reservation_rru.c.hardware_type_id)
-    pairs = pairs.where(reservation_rru.c.reservation_id.in_(ids)).order_by(hardware_types.c.name)
-    for reservation_id, name, value in tx.execute(pairs).tuples():
-        rru[reservation_id][name] = value
-    shares = sa.select(reservation_affinity.c.reservation_id, datacenters.c.name, reservation_affinity.c.share)
-    shares = shares.join(datacenters, datacenters.c.datacenter_id == reservation_affinity.c.datacenter_id)
-    shares = shares.where(reservation_affinity.c.reservation_id.in_(ids)).order_by(datacenters.c.name)
-    for reservation_id, name, value in tx.execute(shares).tuples():
-        affinity[reservation_id][name] = value
-    allowed: dict[int, list[str]] = {i: [] for i in ids}
-    places = sa.select(reservation_datacenters.c.reservation_id, datacenters.c.name)
-    places = places.join(datacenters, datacenters.c.datacenter_id == reservation_datacenters.c.datacenter_id)
-    places = places.where(reservation_datacenters.c.reservation_id.in_(ids)).order_by(datacenters.c.name)
-    for reservation_id, name in tx.execute(places).tuples():
-        allowed[reservation_id].append(name)
+    specs = load_specs(tx, rows)
     current, target, held = (load_coverage(tx, ids, which) for which in ("current", "target", "held"))
     return [
         Reservation(
@@ -286,23 +211,7 @@ def _with_parts(tx: Transaction, rows: Sequence[sa.RowMapping]) -> list[Reservat
             name=row["name"],
             kind=ReservationKind(row["kind"]),
             owner=row["owner"],
-            spec=ReservationSpec(
-                capacity_rru=row["capacity_rru"],
-                rru=rru[row["reservation_id"]],
-                unit=CapacityUnit(row["unit"]),
-                host_profile=row["host_profile"],
-                survives_msb_loss=row["survives_msb_loss"],
-                msb_spread_limit=row["msb_spread_limit"],
-                rack_spread_limit=row["rack_spread_limit"],
-                priority=row["priority"],
-                move_cost=row["move_cost"],
-                msb_share_max=row["msb_share_max"],
-                datacenters=tuple(allowed[row["reservation_id"]]),
-                workload_class=row["workload_class"],
-                affinity=affinity[row["reservation_id"]],
-                starts_at=row["starts_at"],
-                ends_at=row["ends_at"],
-            ),
+            spec=specs[row["reservation_id"]],
             scheduled=row["scheduled"],
             generation=row["generation"],
             created_at=row["created_at"],

@@ -148,8 +148,8 @@ def append_version(
 def follow_catalogue(tx: Transaction, region_id: int, *, actor: str, now: datetime) -> int:
     """Give the RRUs of their class's present version to the reservations that name a class. Idempotent.
 
-    A reservation whose window has not begun gets them when it begins: its request rests on its generation. Return the
-    number of reservations that changed.
+    A reservation whose window has not begun keeps its RRUs until then, because its request refers to its generation.
+    Return the number of reservations that changed.
     """
     stale = _stale(tx, region_id)
     if stale:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import orjson
@@ -70,23 +71,17 @@ def insert_actions(
 
 def load_actions(tx: Transaction, plan_execution_id: int) -> tuple[Action, ...]:
     """Return the actions in topological order."""
-    rows = raw_rows(tx, _ACTIONS, {"id": plan_execution_id})
-    names = [str(row[1]) for row in rows]
-    found = []
-    for row in rows:
-        named = dict(zip(_FIXED, row[1:7], strict=True))
-        numbers = dict(zip(_NUMBERS, row[7:12], strict=True))
-        waits: list[int] = row[13]  # type: ignore[assignment]
-        found.append(
-            Action(
-                phase=Phase(str(row[0])),
-                approval=tuple(row[12]),  # type: ignore[arg-type]
-                waits_for=tuple(names[i] for i in waits),
-                **named,  # type: ignore[arg-type]
-                **numbers,  # type: ignore[arg-type]
-            )
+    rows: list[tuple[Any, ...]] = list(raw_rows(tx, _ACTIONS, {"id": plan_execution_id}))
+    names = [row[1] for row in rows]
+    return tuple(
+        Action(
+            phase=Phase(phase),
+            approval=tuple(approval),
+            waits_for=tuple(names[i] for i in waits_for),
+            **dict(zip((*_FIXED, *_NUMBERS), values, strict=True)),
         )
-    return tuple(found)
+        for phase, *values, approval, waits_for in rows
+    )
 
 
 def load_progress(tx: Transaction, plan_execution_id: int) -> Progress:

@@ -21,6 +21,8 @@ from libs.store.tables import execution_places, plan_executions
 NOUN = "plan execution"
 _T = plan_executions.c
 _P = execution_places.c
+_COLUMNS = tuple(_T[name] for name in PlanExecution.__dataclass_fields__)
+"""Without the pools and the figures, which are large."""
 _WANTED = "unnest(CAST(:kinds AS text[]), CAST(:names AS text[]), CAST(:regions AS text[])) AS w (kind, name, region)"
 _TAKE = sa.text(f"""
     INSERT INTO execution_places (kind, name, region, plan_execution_id)
@@ -70,7 +72,7 @@ def load_execution(tx: Transaction, plan_execution_id: int, *, lock: bool = Fals
     """Return one execution. With `lock`, no other transaction may change it or its actions until this one ends. Raises
     NotFound.
     """
-    query = sa.select(plan_executions).where(_T.plan_execution_id == plan_execution_id)
+    query = sa.select(*_COLUMNS).where(_T.plan_execution_id == plan_execution_id)
     row = tx.execute(query.with_for_update() if lock else query).mappings().one_or_none()
     if row is None:
         raise NotFound(NOUN, plan_execution_id)
@@ -93,8 +95,26 @@ def load_pools(tx: Transaction, plan_execution_id: int) -> tuple[PoolRoom, ...]:
 
 def load_open_executions(tx: Transaction) -> tuple[PlanExecution, ...]:
     """Return the executions that have started and not ended, oldest first."""
-    query = sa.select(plan_executions).where(_T.state.not_in(_CLOSED)).order_by(_T.plan_execution_id)
+    query = sa.select(*_COLUMNS).where(_T.state.not_in(_CLOSED)).order_by(_T.plan_execution_id)
     return tuple(_execution(row) for row in tx.execute(query).mappings())
+
+
+def load_executions_since(tx: Transaction, since: datetime) -> tuple[PlanExecution, ...]:
+    """Return the executions that have started, and had not ended before `since`, oldest first."""
+    at_work = sa.or_(_T.finished_at.is_(None), _T.finished_at > since)
+    query = sa.select(*_COLUMNS).where(_T.started_at.is_not(None), at_work).order_by(_T.plan_execution_id)
+    return tuple(_execution(row) for row in tx.execute(query).mappings())
+
+
+def load_planned_at(tx: Transaction, placement_plan_id: int) -> datetime:
+    """Return when the run of a placement plan began to read its inputs. Raises NotFound."""
+    query = sa.text("""
+        SELECT coalesce(started_at, placement_plans.created_at) FROM placement_plans
+        JOIN plan_runs USING (plan_run_id) WHERE placement_plans.placement_plan_id = :id""")
+    found: datetime | None = tx.execute(query, {"id": placement_plan_id}).scalar_one_or_none()
+    if found is None:
+        raise NotFound("placement plan", placement_plan_id)
+    return found
 
 
 def load_unfinished(tx: Transaction, placement_plan_id: int) -> int | None:
@@ -109,7 +129,7 @@ def list_executions(
     tx: Transaction, *, state: ExecutionState | None, before: int | None, limit: int
 ) -> Page[PlanExecution]:
     """Return a page of executions, latest first."""
-    query = sa.select(plan_executions).order_by(_T.plan_execution_id.desc()).limit(limit + 1)
+    query = sa.select(*_COLUMNS).order_by(_T.plan_execution_id.desc()).limit(limit + 1)
     if state is not None:
         query = query.where(_T.state == state)
     if before is not None:

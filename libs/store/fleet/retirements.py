@@ -56,7 +56,8 @@ _LOCK = sa.text(f"""
     SELECT FROM servers WHERE server_id IN (SELECT server_id FROM ({_SERVERS_OF}) AS scoped)
     ORDER BY server_id FOR NO KEY UPDATE""")
 _DECOMMISSION = sa.text(f"""
-    UPDATE servers SET decommissioned_at = :now, spare_for_reservation_id = NULL, current_reservation_id = NULL,
+    UPDATE servers SET decommissioned_at = :now, spare_for_reservation_id = NULL, spare_since = NULL,
+                       spare_until = NULL, spare_recalled_at = NULL, current_reservation_id = NULL,
                        in_doubt_reservation_id = NULL, in_use = false, unavailability = 'unplanned'
     WHERE server_id IN (SELECT server_id FROM ({_SERVERS_OF}) AS scoped
                         WHERE kind = 'decommission')

@@ -213,11 +213,12 @@ def list_events(
     *,
     is_open: bool | None = None,
     state: EventState | None = None,
+    ended_after: datetime | None = None,
     after: int | None = None,
     limit: int = 100,
 ) -> Page[UnavailabilityEvent]:
     """Return a page of events in order of id, of one region, or of all regions if `region_name` is None. `is_open` is
-    True for open events only, and False for ended events only.
+    True for open events only, and False for ended events only. `ended_after` leaves only those that ended later.
 
     Raises NotFound for the region.
     """
@@ -229,6 +230,8 @@ def list_events(
         query = query.where(_events.c.state == state.value)
     if is_open is not None:
         query = query.where(_events.c.ended_at.is_(None) if is_open else _events.c.ended_at.is_not(None))
+    if ended_after is not None:
+        query = query.where(_events.c.ended_at > ended_after)
     found = [_event(row) for row in tx.execute(query).mappings()]
     return Page.of(found, limit, lambda event: event.unavailability_event_id)
 

@@ -7,24 +7,27 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from libs.domain.combined_effect import CapacityEffect, CombinedEffect, EffectSums, TrafficEffect
+from libs.store.ledger.achieved import achieved_by
 from libs.store.platform.database import Transaction
 
 _SUMS = """
-    coalesce(sum(achieved) FILTER (
-        WHERE changed_at <= :at AND (CAST(:since AS timestamptz) IS NULL OR changed_at > :since)), 0) AS done,
+    coalesce(sum(done), 0) AS done,
     coalesce(sum(amount - achieved) FILTER (WHERE status = 'active' AND starts_at <= :at), 0) AS active,
     coalesce(sum(amount) FILTER (WHERE status = 'approved' AND starts_at <= :at), 0) AS approved,
     coalesce(sum(amount) FILTER (WHERE status = 'proposed' AND starts_at <= :at), 0) AS proposed"""
 _CAPACITY = """
-    SELECT service, region, hardware_type, {sums} FROM capacity_events
-    WHERE kind = 'capacity' AND (achieved <> 0 OR status IN ('proposed', 'approved', 'active')) {conditions}
+    SELECT service, region, hardware_type, {sums}
+    FROM (
+        SELECT *, {done} AS done FROM capacity_events AS event
+        WHERE kind = 'capacity' AND (achieved <> 0 OR status IN ('proposed', 'approved', 'active')) {conditions}
+    ) AS events
     GROUP BY service, region, hardware_type ORDER BY service, region, hardware_type"""
 _TRAFFIC = """
     SELECT product, region, {sums}
     FROM (
         SELECT product, ends.region, ends.sign * amount AS amount, ends.sign * achieved AS achieved, status, starts_at,
-               changed_at
-        FROM capacity_events, LATERAL (VALUES (from_region, -1), (to_region, 1)) AS ends (region, sign)
+               ends.sign * ({done}) AS done
+        FROM capacity_events AS event, LATERAL (VALUES (from_region, -1), (to_region, 1)) AS ends (region, sign)
         WHERE kind = 'traffic' AND (achieved <> 0 OR status IN ('proposed', 'approved', 'active'))
     ) AS shifted
     WHERE true {conditions}
@@ -72,7 +75,11 @@ def _rows(
 ) -> list[sa.Row[tuple[object, ...]]]:
     given = {name: value for name, value in names.items() if value is not None}
     conditions = "".join(f" AND {name} = :{name}" for name in given)
-    return list(tx.execute(sa.text(query.format(sums=_SUMS, conditions=conditions)), {**given, **moments}).all())
+    done = achieved_by("event", "at")
+    if moments["since"] is not None:
+        done += f" - {achieved_by('event', 'since')}"
+    statement = query.format(sums=_SUMS, done=done, conditions=conditions)
+    return list(tx.execute(sa.text(statement), {**given, **moments}).all())
 
 
 def _sums(row: sa.Row[tuple[object, ...]]) -> EffectSums:

@@ -9,17 +9,20 @@ from datetime import datetime
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY, TIMESTAMP
 
+from libs.store.ledger.achieved import achieved_by
 from libs.store.platform.database import Transaction
 
 # A plan replaces the proposals of the plan before it. Other writers' proposals are their own to withdraw.
-_QUERY = """
+# Of an event that was at work before and after `since`, the measurements show the first part.
+_QUERY = f"""
     WITH counted AS (
         SELECT *, width_bucket(starts_at, CAST(:ends AS timestamptz[])) AS step,
                CASE status WHEN 'active' THEN amount - achieved ELSE amount END AS change
         FROM capacity_events
         WHERE status IN ('active', 'approved') OR (status = 'proposed' AND writer <> 'flux')
         UNION ALL
-        SELECT *, 0, achieved FROM capacity_events WHERE achieved <> 0 AND changed_at > :since
+        SELECT *, 0, achieved - {achieved_by("event", "since")}
+        FROM capacity_events AS event WHERE achieved <> 0 AND changed_at > :since
     )
     SELECT kind, step, service, region, hardware_type, product, from_region, to_region, sum(change) AS change
     FROM counted WHERE step < :steps

@@ -13,11 +13,12 @@ from sqlalchemy.dialects.postgresql import insert
 from libs.domain.departure_wait import DepartureWait, WaitsFor
 from libs.domain.mover import Mover, MoverBounds
 from libs.domain.region_condition import ConditionStatus, RegionConditionType
+from libs.domain.spare import OVERSTAYS_S, Spare
 from libs.reconcile.errors import StaleGeneration
 from libs.store.fleet.regions import load_region
 from libs.store.platform import audit
 from libs.store.platform.database import Transaction
-from libs.store.regions.region_conditions import condition_reason, set_condition
+from libs.store.regions.region_conditions import condition_reason, load_condition, set_condition
 from libs.store.tables import movers
 
 _BOUNDS = tuple(field.name for field in fields(MoverBounds))
@@ -165,6 +166,39 @@ def note_waits(tx: Transaction, region_id: int, waits: Sequence[DepartureWait], 
     set_condition(
         tx, region_id, kind, ConditionStatus.FALSE, reason="CapacityMissing", message=message, numbers=numbers, now=now
     )
+
+
+def note_overstaying(tx: Transaction, region_id: int, spares: Sequence[Spare], *, now: datetime) -> None:
+    """Set the region's condition that names the lent servers which overstay.
+
+    spares   these servers
+    """
+    kind = RegionConditionType.LOANS_RETURNED
+    if not spares:
+        _say(tx, region_id, kind, ConditionStatus.TRUE, "Returned", "No lent server overstays.", now)
+        return
+    first = sorted(spares, key=lambda spare: (spare.recalled_at or now, spare.server_id))
+    shown = ", ".join(
+        f"{one.server} at {one.reservation} since {one.recalled_at or now:%Y-%m-%d %H:%M} UTC"
+        for one in first[:_SHOWN_MAX]
+    )
+    more = f" and {len(first) - _SHOWN_MAX} more" if len(first) > _SHOWN_MAX else ""
+    message = (
+        f"Servers whose loan ended over {OVERSTAYS_S / 60:g} minutes ago, and that their reservation cannot spare: "
+        f"{shown}{more}. `plimsoll get loans` lists all; the next solve gives the reservation other servers, or this "
+        "one, where there are any."
+    )
+    numbers = {"server_ids": [one.server_id for one in first]}
+    set_condition(
+        tx, region_id, kind, ConditionStatus.FALSE, reason="Overstays", message=message, numbers=numbers, now=now
+    )
+
+
+def load_overstaying(tx: Transaction, region_id: int) -> list[int]:
+    """Return the ids of the servers that the region's condition says overstay."""
+    condition = load_condition(tx, region_id, RegionConditionType.LOANS_RETURNED)
+    ids = [] if condition is None else condition.numbers.get("server_ids", [])
+    return [int(server_id) for server_id in ids] if isinstance(ids, list) else []
 
 
 def _mover(region_name: str, row: Mapping[Any, Any] | None) -> Mover:

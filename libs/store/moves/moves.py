@@ -25,14 +25,15 @@ from libs.domain.move import (
     StepResult,
 )
 from libs.store.fleet.unavailability_events import MOVE_FAILED, lock_events, refresh_unavailability
+from libs.store.moves.spares import GOAL, LENT
 from libs.store.platform import audit
 from libs.store.platform.database import Transaction
 
-_START = sa.text("""
+_START = sa.text(f"""
     INSERT INTO moves (region_id, server_id, from_reservation_id, to_reservation_id, is_spare, steps, status,
                        step_started_at, created_at, urgent_reason)
     SELECT :region_id, server_id, coalesce(current_reservation_id, in_doubt_reservation_id),
-           coalesce(spare_for_reservation_id, target_reservation_id), spare_for_reservation_id IS NOT NULL,
+           {GOAL}, {LENT},
            string_to_array(start.steps, ' '), 'running', :now, :now, urgent_departures.reason
     FROM unnest(CAST(:server_ids AS bigint[]), CAST(:generations AS bigint[]), CAST(:steps AS text[]))
          AS start (server_id, generation, steps)

@@ -11,12 +11,14 @@ import numpy as np
 import sqlalchemy as sa
 
 from libs.domain.holding import Holding
-from libs.domain.move import MovesSnapshot, MoveStep, RunningMove, WaitingServers
+from libs.domain.move import MoveStep, RunningMove
+from libs.domain.moves_snapshot import MovesSnapshot, WaitingServers
 from libs.domain.region_condition import RegionConditionType
 from libs.store.fleet.regions import load_region
 from libs.store.moves.exceptions import load_exceptions
-from libs.store.moves.movers import load_mover
-from libs.store.moves.spares import load_idle_servers, load_spares
+from libs.store.moves.foretold_loans import load_foretold_s
+from libs.store.moves.movers import load_mover, load_overstaying
+from libs.store.moves.spares import GOAL, LENT, load_idle_servers, load_spares
 from libs.store.moves.urgent_departures import load_urgent_ids
 from libs.store.moves.waits import load_known_waits
 from libs.store.platform.bulk import copy_out
@@ -26,10 +28,10 @@ from libs.store.platform.refusals import NotFound
 MINUTE = timedelta(minutes=1)
 """Window over which started moves are counted."""
 
-_RUNNING = """
+_RUNNING = f"""
     SELECT move_id, moves.generation, server_id, servers.generation, servers.name, msb_id, from_reservation_id,
            to_reservation_id, leaves.name, joins.name, steps, step_index, attempt, step_started_at,
-           to_reservation_id IS NOT DISTINCT FROM coalesce(spare_for_reservation_id, target_reservation_id),
+           to_reservation_id IS NOT DISTINCT FROM {GOAL},
            unavailability <> 'unplanned',
            servers.host_profile, joins.host_profile, coalesce(leaves.kind = 'shared_buffer', false), ask_at,
            calls_failed, asked_at IS NOT NULL, coalesce(loses.rru, 0)
@@ -38,33 +40,33 @@ _RUNNING = """
     LEFT JOIN reservations AS joins ON joins.reservation_id = to_reservation_id
     LEFT JOIN reservation_rru AS loses
         ON loses.reservation_id = from_reservation_id AND loses.hardware_type_id = servers.hardware_type_id
-    WHERE moves.status = 'running' AND {chosen} ORDER BY move_id"""
+    WHERE moves.status = 'running' AND {{chosen}} ORDER BY move_id"""
 
 # A server waits while it is in planned maintenance or down. It also waits while it has an open dead letter, until
 # an operator resolves it. A lent server goes to the reservation that it is lent to.
-_WAITING = """
+_WAITING = f"""
     SELECT server_id, servers.generation, msb_id, coalesce(current_reservation_id, in_doubt_reservation_id, 0),
-           coalesce(spare_for_reservation_id, target_reservation_id, 0), in_use,
+           coalesce({GOAL}, 0), in_use,
            coalesce(joins.host_profile <> servers.host_profile, false), unclean, in_doubt_reservation_id IS NOT NULL,
            coalesce(leaves.kind = 'shared_buffer', false), coalesce(joins.kind = 'shared_buffer', false),
-           spare_for_reservation_id IS NOT NULL, coalesce(loses.rru, 0)
+           {LENT}, coalesce(current_reservation_id = spare_for_reservation_id, false) AND NOT {LENT},
+           coalesce(loses.rru, 0)
     FROM servers JOIN racks USING (rack_id)
-    LEFT JOIN reservations AS joins
-        ON joins.reservation_id = coalesce(spare_for_reservation_id, target_reservation_id)
+    LEFT JOIN reservations AS joins ON joins.reservation_id = {GOAL}
     LEFT JOIN reservations AS leaves ON leaves.reservation_id = current_reservation_id
     LEFT JOIN reservation_rru AS loses
         ON loses.reservation_id = current_reservation_id AND loses.hardware_type_id = servers.hardware_type_id
     WHERE (%(room)s OR leaves.kind = 'shared_buffer' OR spare_for_reservation_id IS NOT NULL)
       AND servers.region_id = %(region_id)s
-      AND {reason} AND unavailability = 'none'
+      AND {{reason}} AND unavailability = 'none'
       AND NOT EXISTS (SELECT FROM moves WHERE moves.server_id = servers.server_id AND status = 'running')
       AND NOT EXISTS (SELECT FROM moves WHERE moves.server_id = servers.server_id AND dead_letter = 'open')
     ORDER BY server_id"""
 # The first three lines are the conditions of three indexes.
-_ASTRAY = """(current_reservation_id IS DISTINCT FROM target_reservation_id
+_ASTRAY = f"""(current_reservation_id IS DISTINCT FROM target_reservation_id
            OR (in_doubt_reservation_id IS NOT NULL OR (unclean AND current_reservation_id IS NULL))
            OR spare_for_reservation_id IS NOT NULL)
-      AND (current_reservation_id IS DISTINCT FROM coalesce(spare_for_reservation_id, target_reservation_id)
+      AND (current_reservation_id IS DISTINCT FROM {GOAL}
            OR in_doubt_reservation_id IS NOT NULL OR (unclean AND current_reservation_id IS NULL))"""
 _OTHER_PROFILE = """current_reservation_id = target_reservation_id AND joins.host_profile <> servers.host_profile
       AND current_reservation_id = ANY(%(changed)s)"""
@@ -88,6 +90,7 @@ _FIELDS = {
     "from_buffer": "?",
     "to_buffer": "?",
     "lent": "?",
+    "returning": "?",
     "leaves_rru": ">f8",
 }
 _MSBS = sa.text("""
@@ -158,6 +161,8 @@ def load_moves_snapshot(tx: Transaction, region_name: str, *, moves_max: int, no
         waits=load_known_waits(tx, region_id),
         exceptions=load_exceptions(tx, region_id),
         hurried=frozenset(load_urgent_ids(tx, region_id)),
+        foretold_s=load_foretold_s(tx, region_id),
+        overstaying=frozenset(load_overstaying(tx, region_id)),
         idle=None if waiting_since is None else load_idle_servers(tx, region_id),
     )
 

@@ -13,13 +13,22 @@ from libs.store.platform.bulk import copy_out
 from libs.store.platform.database import Transaction
 
 _MEASURED_MOVES, SAMPLES_MIN = 5000, 20
-"""Latest moves whose steps are measured, and the fewest of one step that make a median."""
+"""Number of latest moves whose steps are measured, and the least number of measurements of a step for a median."""
 _SERVERS = """
     SELECT server_id, coalesce(current_reservation_id, in_doubt_reservation_id, 0), unavailability = 'none'
            AND NOT EXISTS (SELECT FROM moves WHERE moves.server_id = servers.server_id AND dead_letter = 'open'),
-           unclean, in_doubt_reservation_id IS NOT NULL, hashtext(host_profile)
+           unclean, in_doubt_reservation_id IS NOT NULL, hashtext(host_profile),
+           CASE WHEN spare_recalled_at IS NULL THEN coalesce(spare_for_reservation_id, 0) ELSE 0 END
     FROM servers WHERE region_id = %(region_id)s AND decommissioned_at IS NULL ORDER BY server_id"""
-_SERVER_FIELDS = {"id": ">i8", "current_id": ">i8", "ready": "?", "unclean": "?", "in_doubt": "?", "profile": ">i4"}
+_SERVER_FIELDS = {
+    "id": ">i8",
+    "current_id": ">i8",
+    "ready": "?",
+    "unclean": "?",
+    "in_doubt": "?",
+    "profile": ">i4",
+    "lent_to": ">i8",
+}
 _RUNNING = f"""
     SELECT server_id, step_index > array_position(steps, 'preempt') - 1 OR asked_at IS NOT NULL
                       OR array_position(steps, 'preempt') IS NULL,
@@ -54,6 +63,7 @@ def load_moving_state(tx: Transaction, region_name: str) -> MovingState:
         unclean=servers["unclean"].copy(),
         in_doubt=servers["in_doubt"].copy(),
         profile=servers["profile"].astype(np.int64),
+        lent_to=servers["lent_to"].astype(np.int64),
         reservation_profile={row.reservation_id: row.profile for row in profiles},
         buffers=frozenset(row.reservation_id for row in profiles if row.is_buffer),
         running=RunningRows(

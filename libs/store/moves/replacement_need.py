@@ -78,7 +78,8 @@ _SPARE = """
 def load_failures(tx: Transaction, region_name: str, *, now: datetime) -> FailuresSnapshot | None:
     """Return a region with its lost servers; None, at almost no cost, if there is nothing to decide.
 
-    There is if a server is lost, or one that was replaced within the last hour is down in an MSB that may be lost.
+    A decision is needed if a server is lost. It is also needed if an MSB may be lost, and in it a server is down that
+    was replaced within the last hour.
 
     `tx` must come from Database.snapshot(), so that all data are of one moment. Raises NotFound if the region does not
     exist.

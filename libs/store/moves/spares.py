@@ -3,22 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import datetime
 
 import numpy as np
+import orjson
 import sqlalchemy as sa
 
-from libs.domain.spare import IdleServers, Loan, Spare
+from libs.domain.spare import LENT_SHARE_MAX, IdleServers, Loan, Spare
 from libs.store.fleet.snapshot import LEAVING
 from libs.store.platform.bulk import copy_out
 from libs.store.platform.database import Transaction
 
 _LIKE_MAX = 4
 """Idle servers of one MSB and hardware type that are read: more of the same would hardly help."""
-LENT_SHARE_MAX = 0.25
-"""Share of a shared buffer's servers that may be away: the others can replace lost servers at once."""
+GOAL = """(CASE WHEN spare_recalled_at IS NULL THEN coalesce(spare_for_reservation_id, target_reservation_id)
+             ELSE target_reservation_id END)"""
+"""The reservation that the mover brings a server to: the borrower, while the server is lent."""
+LENT = "(spare_for_reservation_id IS NOT NULL AND spare_recalled_at IS NULL)"
 _SPARES = sa.text(f"""
-    SELECT server_id, servers.generation, spare_for_reservation_id AS reservation_id,
+    SELECT server_id, servers.name AS server, servers.generation, spare_for_reservation_id AS reservation_id,
+           borrows.name AS reservation, spare_until AS until, spare_recalled_at AS recalled_at,
            coalesce(current_reservation_id = spare_for_reservation_id, false) AS has_joined,
+           coalesce(target_reservation_id = spare_for_reservation_id, false) AS keeps,
+           unavailability = 'none' AS is_up,
+           current_reservation_id IS DISTINCT FROM spare_for_reservation_id
+               AND in_doubt_reservation_id IS DISTINCT FROM spare_for_reservation_id
+               AND NOT EXISTS (SELECT FROM moves WHERE moves.server_id = servers.server_id AND status = 'running'
+                               AND to_reservation_id = spare_for_reservation_id) AS has_left,
            unavailability = 'none' AND borrows.deleted_at IS NULL AND coalesce(home.kind = 'shared_buffer', true)
                AND NOT {LEAVING} AND NOT EXISTS (
                    SELECT FROM moves WHERE moves.server_id = servers.server_id AND dead_letter = 'open') AS usable
@@ -57,13 +69,17 @@ _WORTH = sa.text("""
         WHERE region_id = :region_id AND current_reservation_id IS DISTINCT FROM target_reservation_id
           AND target_reservation_id IS NOT NULL
         UNION ALL SELECT reservation_id FROM reservations WHERE region_id = :region_id AND profile_changed)""")
-_LEND = sa.text("""
-    UPDATE servers SET spare_for_reservation_id = nullif(loan.reservation_id, 0)
-    FROM unnest(CAST(:ids AS bigint[]), CAST(:generations AS bigint[]), CAST(:reservation_ids AS bigint[]))
-         AS loan (id, generation, reservation_id)
-    WHERE servers.server_id = loan.id AND servers.generation = loan.generation
-      AND (loan.reservation_id = 0 OR EXISTS (SELECT FROM reservations
-                                              WHERE reservation_id = loan.reservation_id AND deleted_at IS NULL))""")
+_WRITE = sa.text("""
+    UPDATE servers SET
+        spare_for_reservation_id = CASE loan.act WHEN 'forget' THEN NULL ELSE loan.reservation_id END,
+        spare_since = CASE loan.act WHEN 'lend' THEN :now WHEN 'recall' THEN spare_since END,
+        spare_until = CASE loan.act WHEN 'lend' THEN loan.until WHEN 'recall' THEN spare_until END,
+        spare_recalled_at = CASE loan.act WHEN 'recall' THEN CAST(:now AS timestamptz) END
+    FROM json_to_recordset(CAST(:loans AS json))
+         AS loan (act text, server_id bigint, generation bigint, reservation_id bigint, until timestamptz)
+    WHERE servers.server_id = loan.server_id AND servers.generation = loan.generation
+      AND (loan.act <> 'lend' OR EXISTS (SELECT FROM reservations WHERE deleted_at IS NULL
+                                         AND reservations.reservation_id = loan.reservation_id))""")
 _LOCK = sa.text("SELECT FROM servers WHERE server_id = ANY(:ids) ORDER BY server_id FOR NO KEY UPDATE")
 
 
@@ -75,7 +91,8 @@ def load_spares(tx: Transaction, region_id: int) -> tuple[Spare, ...]:
 def load_idle_servers(tx: Transaction, region_id: int) -> IdleServers:
     """Return servers of a region that may be lent: a few of each MSB and hardware type.
 
-    Those of a shared buffer that are lent already, or not in it yet for another reason, take of its room.
+    `room` is the number of servers that a shared buffer may still lend. Servers that are lent already, or not in the
+    buffer yet, are subtracted from it.
     """
     found = copy_out(tx, _IDLE, {"region_id": region_id, "like_max": _LIKE_MAX}, _FIELDS)
     worth = tx.execute(_WORTH, {"region_id": region_id})
@@ -87,16 +104,12 @@ def load_idle_servers(tx: Transaction, region_id: int) -> IdleServers:
     )
 
 
-def lend_servers(tx: Transaction, loans: Sequence[Loan]) -> int:
-    """Lend servers to reservations, and take others back. Return the number of servers written.
+def write_loans(tx: Transaction, loans: Sequence[Loan], *, now: datetime) -> int:
+    """Begin and end loans. Return the number of servers written.
 
-    Skip a server that has changed since it was read: the next tick reads it again. Skip also a deleted reservation.
+    Skip a server that has changed since it was read: the next tick reads it again. Lend nothing to a deleted
+    reservation.
     """
-    ids = [loan.server_id for loan in loans]
-    tx.execute(_LOCK, {"ids": ids})
-    values = {
-        "ids": ids,
-        "generations": [loan.generation for loan in loans],
-        "reservation_ids": [loan.reservation_id or 0 for loan in loans],
-    }
-    return tx.execute(_LEND, values).rowcount
+    tx.execute(_LOCK, {"ids": [loan.server_id for loan in loans]})
+    document = orjson.dumps([asdict(loan) for loan in loans]).decode()
+    return tx.execute(_WRITE, {"loans": document, "now": now}).rowcount

@@ -67,7 +67,7 @@ def record_all_executed(
 
 
 def record_taken_back(tx: Transaction, placement_plan_id: int, actions: Sequence[str], *, now: datetime) -> None:
-    """Record that nothing is left of what these actions of a plan did."""
+    """Record that these actions of a plan were taken back: their executed amounts become 0."""
     e = executed_changes.c
     update = sa.update(executed_changes).where(
         e.placement_plan_id == placement_plan_id, e.action == sa.func.any(sa.cast(list(actions), ARRAY(sa.Text)))

@@ -67,6 +67,29 @@ def commit_placement_plan(
     return placement_plan_id
 
 
+def apply_placement_plan(tx: Transaction, plan: StoredPlan, *, now: datetime) -> int:
+    """Store a plan that was made for review again, as the target. Return its new id.
+
+    Raises StalePlan if its parent is no longer the target plan, and NotFound if its documents were deleted.
+    """
+    files = placement_plan_files.c
+    rows = tx.execute(sa.select(files.name, files.content).where(files.placement_plan_id == plan.placement_plan_id))
+    contents = {row.name: bytes(row.content) for row in rows}
+    if not contents:
+        raise NotFound(f"documents of {NOUN}", plan.placement_plan_id)
+    return commit_placement_plan(
+        tx,
+        plan_run_id=plan.plan_run_id,
+        parent=plan.parent_placement_plan_id,
+        committed=True,
+        input_versions=plan.input_versions,
+        overrides=plan.overrides,
+        summary=plan.summary,
+        files=contents,
+        now=now,
+    )
+
+
 def load_placement_plan(tx: Transaction, placement_plan_id: int) -> StoredPlan:
     """Return one plan. Raises NotFound."""
     query = sa.select(*_COLUMNS).where(_T.placement_plan_id == placement_plan_id)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -28,6 +28,7 @@ def create_plan_run(
     requested_by: str | None = None,
     request_reason: str | None = None,
     dry_run: bool = False,
+    what_if: Mapping[str, object] | None = None,
     now: datetime,
 ) -> PlanRun:
     """Create a queued run."""
@@ -36,6 +37,7 @@ def create_plan_run(
         "requested_by": requested_by,
         "request_reason": request_reason,
         "dry_run": dry_run,
+        "what_if": what_if,
         "status": PlanRunStatus.QUEUED,
         "progress": {},
         "created_at": now,
@@ -128,10 +130,16 @@ def list_plan_runs(tx: Transaction, *, before: int | None, limit: int) -> Page[P
     return Page.of(found, limit, lambda run: run.plan_run_id)
 
 
-def was_scheduled(tx: Transaction, *, since: datetime) -> bool:
-    """Return whether a run that the schedule created at `since` or later is over."""
+def was_scheduled(tx: Transaction, *, since: datetime, passing: Collection[str] = ()) -> bool:
+    """Return whether a run that the schedule created at `since` or later is over.
+
+    passing   reasons of failed runs that do not count, because they pass
+    """
     query = sa.select(_T.plan_run_id).where(
-        _T.trigger == PlanTrigger.SCHEDULE, _T.created_at >= since, _T.status.not_in(_OPEN)
+        _T.trigger == PlanTrigger.SCHEDULE,
+        _T.created_at >= since,
+        _T.status.not_in(_OPEN),
+        sa.func.coalesce(_T.reason, "").not_in(tuple(passing)),
     )
     return tx.execute(query.limit(1)).first() is not None
 

@@ -16,7 +16,7 @@ from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 from libs.domain.audit import AuditEntry
 from libs.domain.page import Page
 from libs.store.platform.database import Transaction
-from libs.store.tables import audit_entries
+from libs.store.tables import audit_entries, tokens
 
 
 def append(
@@ -31,7 +31,10 @@ def append(
     after: Mapping[str, object] | None = None,
     reason: str | None = None,
 ) -> None:
-    """Add one entry: `actor` did `action` (a verb, such as "import") to the row `subject_id` of a noun."""
+    """Add one entry: `actor` did `action` (a verb, such as "import") to the row `subject_id` of a noun.
+
+    The entry also gets the person behind the actor, as of now.
+    """
     append_each(
         tx,
         [subject_id],
@@ -59,6 +62,7 @@ def append_each(
 ) -> None:
     """Add the same entry for each row of `subject_ids`, in one statement."""
     subjects = sa.func.unnest(sa.cast(list(subject_ids), ARRAY(sa.BigInteger))).column_valued()
+    of_token = sa.select(tokens.c.person).where(tokens.c.name == actor).scalar_subquery()
     values: dict[str, Any] = {
         "at": sa.literal(now),
         "actor": sa.literal(actor),
@@ -68,6 +72,7 @@ def append_each(
         "before": _json(before),
         "after": _json(after),
         "reason": sa.literal(reason, sa.Text),
+        "person": sa.func.coalesce(of_token, actor),
     }
     tx.execute(audit_entries.insert().from_select(list(values), sa.select(*values.values())))
 
@@ -82,11 +87,12 @@ def list_entries(
     subject_kind: str | None = None,
     subject_id: int | None = None,
     actor: str | None = None,
+    person: str | None = None,
     without_kind: str | None = None,
     after: int | None = None,
     limit: int = 100,
 ) -> Page[AuditEntry]:
-    """Return a page of entries, oldest first, filtered by subject and actor where they are given.
+    """Return a page of entries, oldest first, filtered by subject, actor and person where they are given.
 
     without_kind   leave out entries about subjects of this kind
     """
@@ -102,5 +108,7 @@ def list_entries(
         query = query.where(table.c.subject_kind != without_kind)
     if actor is not None:
         query = query.where(table.c.actor == actor)
+    if person is not None:
+        query = query.where(table.c.person == person)
     entries = [AuditEntry(**row) for row in tx.execute(query).mappings()]
     return Page.of(entries, limit, lambda entry: entry.audit_entry_id)

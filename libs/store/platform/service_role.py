@@ -10,7 +10,9 @@ from libs.store.platform.refusals import NotFound
 from libs.store.tables import metadata
 
 APPEND_ONLY = ("audit_entries", "capacity_event_changes")
-"""Tables of which no code changes or deletes a row."""
+"""Tables of which services change and delete no row. Old audit entries go by FORGETTING."""
+FORGETTING = "forget_audit_entries"
+"""The function of the owner of the tables that deletes audit entries, none of the last 30 days."""
 
 
 def grant_service_role(tx: Transaction, role: str) -> None:
@@ -29,10 +31,13 @@ def grant_service_role(tx: Transaction, role: str) -> None:
         SQL("GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA public TO {role}"),
         SQL("GRANT INSERT ON {appended} TO {role}"),
         SQL("GRANT INSERT, UPDATE, DELETE ON {changed} TO {role}"),
+        SQL("REVOKE ALL ON FUNCTION {forgetting} FROM PUBLIC"),  # a restore brings no rights
+        SQL("GRANT EXECUTE ON FUNCTION {forgetting} TO {role}"),
     ]
     names = {
         "role": Identifier(role),
         "appended": SQL(", ").join(map(Identifier, APPEND_ONLY)),
+        "forgetting": Identifier(FORGETTING),
         "changed": SQL(", ").join(map(Identifier, changed)),
     }
     for statement in statements:

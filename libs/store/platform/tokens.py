@@ -17,7 +17,14 @@ from libs.store.tables import tokens
 
 
 def create_token(
-    tx: Transaction, *, name: str, role: Role, secret_sha256: bytes, now: datetime, owners: Collection[str] = ()
+    tx: Transaction,
+    *,
+    name: str,
+    role: Role,
+    secret_sha256: bytes,
+    now: datetime,
+    owners: Collection[str] = (),
+    person: str | None = None,
 ) -> Token | None:
     """Create a token. Return None if the name is taken, also by a revoked token, because audit entries use names."""
     values = {
@@ -26,6 +33,7 @@ def create_token(
         "owners": sorted(set(owners)),
         "secret_sha256": secret_sha256,
         "created_at": now,
+        "person": person,
     }
     statement = sa.dialects.postgresql.insert(tokens).values(values).on_conflict_do_nothing(index_elements=["name"])
     row = tx.execute(statement.returning(*_COLUMNS)).mappings().one_or_none()
@@ -47,8 +55,23 @@ def load_principal(tx: Transaction, secret_sha256: bytes) -> Principal | None:
     ):
         return None
     return Principal(
-        token_id=row["token_id"], name=row["name"], role=Role(row["role"]), owners=frozenset(row["owners"])
+        token_id=row["token_id"],
+        name=row["name"],
+        person=row["person"] or row["name"],
+        role=Role(row["role"]),
+        owners=frozenset(row["owners"]),
     )
+
+
+def load_persons(tx: Transaction, actors: Collection[str]) -> frozenset[str]:
+    """Return the persons behind these actors: those of tokens that belong to a person, and the other actors
+    themselves.
+    """
+    query = sa.select(tokens.c.name, tokens.c.person).where(
+        tokens.c.name.in_(set(actors)), tokens.c.person.is_not(None)
+    )
+    of_token = {row.name: row.person for row in tx.execute(query)}
+    return frozenset(of_token.get(actor, actor) for actor in actors)
 
 
 def load_token(tx: Transaction, token_id: int) -> Token:
@@ -91,6 +114,11 @@ def revoke_token(tx: Transaction, token_id: int, *, now: datetime) -> bool:
 def set_owners(tx: Transaction, token_id: int, owners: Collection[str], *, generation: int) -> Token:
     """Set the owners that a token may act for. Raises NotFound, StaleGeneration."""
     return _change(tx, token_id, generation, {"owners": sorted(set(owners))})
+
+
+def set_person(tx: Transaction, token_id: int, person: str | None, *, generation: int) -> Token:
+    """Set the person to whom a token belongs; None: it stands for itself. Raises NotFound, StaleGeneration."""
+    return _change(tx, token_id, generation, {"person": person})
 
 
 def rotate_token(tx: Transaction, token_id: int, *, secret_sha256: bytes, grace_s: float, generation: int) -> Token:

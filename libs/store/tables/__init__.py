@@ -7,6 +7,7 @@ and at most one of its moves runs.
 
 from libs.store.tables.capacity import (
     approval_limits,
+    approval_reminders,
     approvals,
     capacity_requests,
     excepted_reservations,
@@ -26,6 +27,8 @@ from libs.store.tables.executions import (
     execution_actions,
     execution_commands,
     execution_places,
+    freeze_overrides,
+    freezes,
     gate_readings,
     plan_executions,
 )
@@ -44,6 +47,7 @@ from libs.store.tables.fleet import (
 from libs.store.tables.ledger import capacity_event_antecedents, capacity_event_changes, capacity_events
 from libs.store.tables.moves import (
     departure_waits,
+    foretold_loans,
     move_steps,
     movers,
     moves,
@@ -68,6 +72,7 @@ from libs.store.tables.platform import (
     jobs,
     retention_clocks,
     schedules,
+    sessions,
     tallies,
     tokens,
     world_schedules,
@@ -92,6 +97,7 @@ from libs.store.tables.telemetry import (
 
 __all__ = [
     "approval_limits",
+    "approval_reminders",
     "approvals",
     "audit_entries",
     "call_sums",
@@ -110,6 +116,9 @@ __all__ = [
     "execution_actions",
     "execution_commands",
     "execution_places",
+    "foretold_loans",
+    "freeze_overrides",
+    "freezes",
     "gate_readings",
     "hardware_types",
     "idempotency_keys",
@@ -150,6 +159,7 @@ __all__ = [
     "schedules",
     "servers",
     "service_models",
+    "sessions",
     "simulation_changes",
     "simulations",
     "solve_runs",

@@ -168,6 +168,21 @@ quotas = sa.Table(
     sa.CheckConstraint("limit_rru >= 0 AND limit_rru < 'infinity'", name="limit_rru"),
 )
 
+# Written before the call, so that no interval has two calls that may arrive.
+approval_reminders = sa.Table(
+    "approval_reminders",
+    metadata,
+    sa.Column("recipient", sa.Text, primary_key=True),
+    sa.Column("due_at", sa.DateTime(timezone=True), primary_key=True),
+    text("status"),
+    sa.Column("attempts", sa.Integer, nullable=False),
+    sa.Column("waiting", sa.Integer, nullable=False),
+    at("oldest_at"),
+    text("message", nullable=True),
+    one_of("status", "due", "calling", "sent", "failed", "unknown"),
+    sa.Index("ix_approval_reminders_open", "due_at", postgresql_where=sa.text("status IN ('due', 'calling')")),
+)
+
 approval_limits = sa.Table(
     "approval_limits",
     metadata,
@@ -184,8 +199,12 @@ approvals = sa.Table(
     "approvals",
     metadata,
     key("approval_id"),
-    ref("regions.region_id"),
+    # NULL for an action of a plan: the regions of the world may be in other installations.
+    ref("regions.region_id", nullable=True),
     ref("capacity_requests.capacity_request_id", nullable=True),
+    sa.Column("plan_execution_id", sa.BigInteger, nullable=True),
+    sa.Column("position", sa.Integer, nullable=True),
+    text("for_owner", nullable=True),
     text("kind"),
     text("status"),
     json("causes"),
@@ -195,13 +214,41 @@ approvals = sa.Table(
     text("given_reason", nullable=True),
     text("decided_by", nullable=True),
     text("decision_reason", nullable=True),
+    text("reject_kind", nullable=True),
     at("created_at"),
     at("decided_at", nullable=True),
     generation(),
-    one_of("kind", "capacity_request", "region_policy", "maintenance_override", "rru_class", "below_hold"),
+    one_of(
+        "kind", "capacity_request", "region_policy", "maintenance_override", "rru_class", "below_hold", "plan_action"
+    ),
     one_of("status", "pending", "approved", "rejected", "superseded"),
     sa.CheckConstraint("(kind = 'capacity_request') = (capacity_request_id IS NOT NULL)", name="capacity_request_id"),
+    sa.CheckConstraint(
+        "CASE WHEN kind = 'plan_action' THEN num_nonnulls(plan_execution_id, position) = 2 AND region_id IS NULL "
+        "ELSE num_nonnulls(plan_execution_id, position) = 0 AND region_id IS NOT NULL END",
+        name="subject",
+    ),
     sa.Index("ix_approvals_region_id", "region_id", "approval_id"),
+    sa.Index("ix_approvals_decided_at", "decided_at"),
+    sa.Index(
+        "ix_approvals_capacity_request_id",
+        "capacity_request_id",
+        postgresql_where=sa.text("capacity_request_id IS NOT NULL"),
+    ),
+    sa.Index(
+        "uq_approvals_plan_action",
+        "plan_execution_id",
+        "position",
+        unique=True,
+        postgresql_where=sa.text("plan_execution_id IS NOT NULL"),
+    ),
+    sa.Index(
+        "ix_approvals_pending",
+        "kind",
+        "for_owner",
+        "created_at",
+        postgresql_where=sa.text("status = 'pending'"),
+    ),
     # At most one approval per subject waits. A new one supersedes the one before.
     sa.Index(
         "uq_approvals_pending_request",

@@ -24,6 +24,7 @@ plan_executions = sa.Table(
     at("created_at"),
     at("started_at", nullable=True),
     at("finished_at", nullable=True),
+    json("figures", nullable=True),
     generation(),
     one_of(
         "state",
@@ -119,6 +120,39 @@ execution_commands = sa.Table(
     one_of("level", "plan", "phase", "action"),
     sa.CheckConstraint("accepted = (code IS NULL)", name="outcome"),
     sa.Index("ix_execution_commands_plan_execution_id", "plan_execution_id", "execution_command_id"),
+)
+
+# The calendar. A freeze that was entered stays, and ends early at most.
+freezes = sa.Table(
+    "freezes",
+    metadata,
+    key("freeze_id"),
+    text("scope"),
+    text("name", nullable=True),
+    at("starts_at"),
+    at("ends_at"),
+    text("reason"),
+    text("created_by"),
+    at("created_at"),
+    at("ended_at", nullable=True),
+    text("ended_by", nullable=True),
+    generation(),
+    one_of("scope", "all", "region", "service", "product"),
+    sa.CheckConstraint("(scope = 'all') = (name IS NULL)", name="name"),
+    sa.CheckConstraint("ends_at > starts_at", name="ends_at"),
+    sa.Index("ix_freezes_open", "ends_at", postgresql_where=sa.text("ended_at IS NULL")),
+)
+
+# Append-only: actions that may begin in spite of a freeze. Position -1: all actions of the execution.
+freeze_overrides = sa.Table(
+    "freeze_overrides",
+    metadata,
+    sa.Column("plan_execution_id", sa.BigInteger, primary_key=True),
+    sa.Column("freeze_id", sa.BigInteger, sa.ForeignKey("freezes.freeze_id"), primary_key=True),
+    sa.Column("position", sa.Integer, primary_key=True),
+    text("reason"),
+    text("actor"),
+    at("given_at"),
 )
 
 # Append-only.

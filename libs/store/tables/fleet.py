@@ -82,6 +82,11 @@ servers = sa.Table(
     sa.Column("in_doubt_reservation_id", sa.BigInteger, nullable=True),
     # It is in this reservation, or joins it, for the time of an exchange; its target does not say so.
     sa.Column("spare_for_reservation_id", sa.BigInteger, nullable=True),
+    at("spare_since", nullable=True),
+    # The loan ends at this time at the latest.
+    at("spare_until", nullable=True),
+    # The loan is over since this time: the server goes to its target once its reservation can spare it.
+    at("spare_recalled_at", nullable=True),
     # It may hold data of its last reservation.
     sa.Column("unclean", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.Column("in_use", sa.Boolean, nullable=False, server_default=sa.false()),

@@ -75,6 +75,7 @@ movers = sa.Table(
     sa.Column("msb_share_max", sa.Double, nullable=True),
     sa.Column("msb_moves_max", sa.Integer, nullable=True),
     sa.Column("msb_starts_per_minute", sa.Integer, nullable=True),
+    sa.Column("loan_s_max", sa.Double, nullable=True),
     sa.Column("wait_s_max", sa.Double, nullable=True),  # no longer read; the next version drops it
     generation(),
     at("patient_since", nullable=True),
@@ -85,6 +86,7 @@ movers = sa.Table(
     sa.CheckConstraint("msb_moves_max > 0", name="msb_moves_max"),
     sa.CheckConstraint("msb_starts_per_minute > 0", name="msb_starts_per_minute"),
     sa.CheckConstraint("wait_s_max >= 0", name="wait_s_max"),
+    sa.CheckConstraint("loan_s_max > 0", name="loan_s_max"),
 )
 
 # Servers that operators want out of their reservation at once. The mover removes the mark when the server has left.
@@ -97,6 +99,23 @@ urgent_departures = sa.Table(
     text("marked_by"),
     at("marked_at"),
     sa.Index("ix_urgent_departures_region_id", "region_id", "server_id"),
+)
+
+# Loans that the plan in force expects. Each commit of a plan replaces those of its region.
+foretold_loans = sa.Table(
+    "foretold_loans",
+    metadata,
+    sa.Column(
+        "reservation_id",
+        sa.BigInteger,
+        sa.ForeignKey("reservations.reservation_id"),
+        primary_key=True,
+        autoincrement=False,
+    ),
+    sa.Column("region_id", sa.BigInteger, sa.ForeignKey("regions.region_id"), nullable=False),
+    sa.Column("servers", sa.Integer, nullable=False),
+    sa.Column("seconds", sa.Double, nullable=False),
+    sa.Index("ix_foretold_loans_region_id", "region_id", "reservation_id"),
 )
 
 # Servers that their reservation cannot spare yet. The mover alone writes it, from rows that it read: foreign keys would

@@ -31,6 +31,7 @@ plan_runs = sa.Table(
     text("requested_by", nullable=True),
     text("request_reason", nullable=True),
     sa.Column("dry_run", sa.Boolean, nullable=False),
+    json("what_if", nullable=True),
     text("status"),
     sa.Column("attempts", sa.Integer, nullable=False, server_default=sa.text("0")),
     json("input_versions", nullable=True),

@@ -6,6 +6,7 @@ import sqlalchemy as sa
 
 from libs.store.tables.columns import at, json, key, metadata, one_of, ref, text
 
+# A plan of long ago may be deleted, so neither its id in a run nor a parent is a foreign key.
 solve_runs = sa.Table(
     "solve_runs",
     metadata,
@@ -23,8 +24,6 @@ solve_runs = sa.Table(
     sa.Column("cancel_requested", sa.Boolean, nullable=False, server_default=sa.false()),
     at("started_at"),
     at("finished_at", nullable=True),
-    sa.ForeignKeyConstraint(["parent_plan_id", "region_id"], ["plans.plan_id", "plans.region_id"], use_alter=True),
-    sa.ForeignKeyConstraint(["plan_id", "region_id"], ["plans.plan_id", "plans.region_id"], use_alter=True),
     one_of("status", "running", "committed", "unchanged", "stale", "failed"),
     sa.Index("ix_solve_runs_region_id", "region_id", "solve_run_id"),
 )
@@ -42,9 +41,14 @@ plans = sa.Table(
     sa.Column("left_alone", sa.BigInteger, nullable=False),
     at("created_at"),
     sa.UniqueConstraint("plan_id", "region_id"),
-    sa.ForeignKeyConstraint(["parent_plan_id", "region_id"], ["plans.plan_id", "plans.region_id"]),
     one_of("kind", "import", "solve", "grant", "release", "replacement"),
     sa.Index("ix_plans_region_id", "region_id", "plan_id"),
+    sa.Index("ix_plans_solve_run_id", "solve_run_id", postgresql_where=sa.text("solve_run_id IS NOT NULL")),
+    sa.Index(
+        "ix_plans_capacity_request_id",
+        "capacity_request_id",
+        postgresql_where=sa.text("capacity_request_id IS NOT NULL"),
+    ),
 )
 
 plan_changes = sa.Table(

@@ -1,11 +1,11 @@
-"""Audit entries, tokens, jobs, schedules and tallies."""
+"""Audit entries, tokens, sessions, jobs, schedules and tallies."""
 
 from __future__ import annotations
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY
 
-from libs.store.tables.columns import at, generation, json, key, metadata, one_of, text
+from libs.store.tables.columns import at, generation, json, key, metadata, one_of, ref, text
 
 audit_entries = sa.Table(
     "audit_entries",
@@ -19,6 +19,7 @@ audit_entries = sa.Table(
     json("before", nullable=True),
     json("after", nullable=True),
     text("reason", nullable=True),
+    text("person", nullable=True),
     sa.Index("ix_audit_entries_subject", "subject_kind", "subject_id", "audit_entry_id"),
 )
 
@@ -35,6 +36,7 @@ tokens = sa.Table(
     sa.Column("previous_sha256", sa.LargeBinary, nullable=True),
     at("previous_until", nullable=True),
     generation(),
+    text("person", nullable=True),
     sa.UniqueConstraint("name"),
     sa.UniqueConstraint("secret_sha256"),
     sa.UniqueConstraint("previous_sha256"),
@@ -43,16 +45,33 @@ tokens = sa.Table(
     sa.CheckConstraint("(previous_sha256 IS NULL) = (previous_until IS NULL)", name="previous_until"),
 )
 
+# Browsers work in real time, so these times are the database's own now(), never the Clock's.
+sessions = sa.Table(
+    "sessions",
+    metadata,
+    key("session_id"),
+    sa.Column("secret_sha256", sa.LargeBinary, nullable=False),
+    ref("tokens.token_id"),
+    at("created_at"),
+    at("seen_at"),
+    sa.UniqueConstraint("secret_sha256"),
+    sa.Index("ix_sessions_seen_at", "seen_at"),
+)
+
 idempotency_keys = sa.Table(
     "idempotency_keys",
     metadata,
-    sa.Column("token_id", sa.BigInteger, sa.ForeignKey("tokens.token_id"), primary_key=True),
-    sa.Column("key", sa.Text, primary_key=True),
+    sa.Column("token_id", sa.BigInteger, sa.ForeignKey("tokens.token_id"), nullable=True),
+    text("key"),
     sa.Column("request_sha256", sa.LargeBinary, nullable=False),
     sa.Column("status_code", sa.Integer, nullable=False),
     json("headers"),
     json("body", nullable=True),
     at("created_at"),
+    text("person", nullable=True),
+    sa.UniqueConstraint("token_id", "key"),
+    sa.UniqueConstraint("person", "key"),
+    sa.CheckConstraint("num_nonnulls(token_id, person) = 1", name="holder"),
     sa.Index("ix_idempotency_keys_created_at", "created_at"),
 )
 

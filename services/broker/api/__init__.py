@@ -5,11 +5,13 @@ from services.broker.api import (
     audit_entries,
     hardware_types,
     imports,
+    msb_losses,
     plans,
     region_files,
     region_supply,
     regions,
     retirements,
+    server_counts,
     servers,
     solve_schedules,
     unavailability_events,
@@ -17,6 +19,8 @@ from services.broker.api import (
 
 ROUTERS = (
     regions.router,
+    server_counts.router,
+    msb_losses.router,
     region_files.router,
     region_supply.router,
     solve_schedules.router,

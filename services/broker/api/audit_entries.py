@@ -13,7 +13,7 @@ from libs.store.platform.audit import list_entries
 from libs.web.auth import Asking
 from libs.web.context import Context
 from libs.web.cursors import Paging, next_cursor
-from libs.web.model import ID_MAX, PageOf, ResponseModel, SomeName
+from libs.web.model import ID_MAX, PageOf, Person, ResponseModel, SomeName
 
 router = APIRouter(prefix="/v1/audit-entries", tags=["audit entries"])
 _NOUN = "audit-entries"
@@ -31,6 +31,7 @@ class AuditEntryOut(ResponseModel):
     before: dict[str, object] | None
     after: dict[str, object] | None
     reason: str | None
+    person: str | None = Field(description="The person behind the actor; null in entries of earlier versions")
 
 
 @router.get("", operation_id="list_audit_entries")
@@ -42,7 +43,8 @@ def get_audit_entries(
         SomeName | None, Query(description="Entries about rows of this noun, such as server")
     ] = None,
     subject_id: Annotated[int | None, Query(ge=1, le=ID_MAX, description="Entries about the row with this id")] = None,
-    actor: Annotated[SomeName | None, Query(description="Actions of this token")] = None,
+    actor: Annotated[Person | None, Query(description="Actions of this token, or of this person who logged in")] = None,
+    person: Annotated[Person | None, Query(description="Actions of this person, by login and by tokens")] = None,
 ) -> PageOf[AuditEntryOut]:
     """List audit entries, oldest first.
 
@@ -56,6 +58,7 @@ def get_audit_entries(
             subject_kind=subject_kind,
             subject_id=subject_id,
             actor=actor,
+            person=person,
             without_kind=without,
             after=after,
             limit=paging.limit,

@@ -53,7 +53,7 @@ class ImportOut(ResponseModel):
     mode: ImportMode
     status: ImportStatus
     counts: dict[str, int] = Field(
-        description="Servers to add, change and retire; refuse: bound, and a fixed field differs; keep: not listed",
+        description="Servers by action. refuse: it is bound, and a fixed field differs; keep: the list lacks it",
         examples=[{"add": 40, "change": 2, "retire": 0, "refuse": 1, "keep": 1999}],
     )
     proposed_by: str
@@ -70,7 +70,7 @@ class ImportItemOut(ResponseModel):
     action: ImportAction
     server: str
     server_id: int | None = Field(description="null if the server is new")
-    reservation: str | None = Field(description="The reservation that it is bound to")
+    reservation: str | None = Field(description="The reservation to which the server is bound")
     datacenter: str | None
     msb: str | None
     rack: str | None

@@ -29,7 +29,7 @@ class PlanOut(ResponseModel):
     kind: PlanKind
     solve_run_id: int | None
     capacity_request_id: int | None
-    changes: int = Field(description="Servers whose target it changed")
+    changes: int = Field(description="Servers whose target the plan changed")
     left_alone: int = Field(
         description="Servers that kept their target: they changed during the solve, or a reservation needs them"
     )

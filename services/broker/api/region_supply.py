@@ -24,12 +24,14 @@ class TypeSupplyOut(ResponseModel):
     """Servers of one hardware type."""
 
     hardware_type: str
-    servers: int = Field(description="In the fleet now, those that are down included")
-    embedded_buffer: int = Field(description="In the largest MSB of each reservation that survives the loss of one")
-    shared_buffer: int
-    retired: int = Field(description="With an announced retirement that is due until the date")
-    returned: int = Field(description="That become this type by a refresh until the date")
-    delivered: int = Field(description="Expected deliveries until the date, from the planning input deliveries")
+    servers: int = Field(description="Servers of the fleet now, with servers that are down")
+    embedded_buffer: int = Field(
+        description="Servers in the largest MSB of each reservation that survives the loss of an MSB"
+    )
+    shared_buffer: int = Field(description="Servers that shared buffers hold")
+    retired: int = Field(description="Servers with an announced retirement that is due by the date")
+    returned: int = Field(description="Servers that become this type by a refresh, by the date")
+    delivered: int = Field(description="Expected deliveries by the date, from the planning input `deliveries`")
     usable: int = Field(description="servers + returned + delivered - buffers - retired")
 
 
@@ -38,6 +40,7 @@ class RegionSupplyOut(ResponseModel):
 
     region: str
     at: datetime
+    retired_until: datetime = Field(description="Servers whose retirement is due by then are in `retired`")
     hardware_types: list[TypeSupplyOut]
 
 
@@ -46,14 +49,19 @@ def get_region_supply(
     region: RegionName,
     context: Context,
     at: Annotated[Moment | None, Query(description="The date; by default now")] = None,
+    retired_until: Annotated[
+        Moment | None,
+        Query(description="Also leave out servers whose retirement is due by this later date; by default `at`"),
+    ] = None,
 ) -> RegionSupplyOut:
     """Return the servers of each type at a date: the fleet less buffers and retirements, with expected deliveries."""
     now = context.clock.now()
     date = at or now
+    until = max(date, retired_until or date)
     with context.database.snapshot() as tx:
-        supply = load_region_supply(tx, region, at=date)
+        supply = load_region_supply(tx, region, at=date, retired_until=until)
         current = load_current(tx, "deliveries")
     deliveries = () if current is None else deliveries_of(current[1])
     found = with_deliveries(supply, deliveries, region=region, now=now, at=date)
     types = [TypeSupplyOut.model_validate(one) for one in found]
-    return RegionSupplyOut(region=region, at=date, hardware_types=types)
+    return RegionSupplyOut(region=region, at=date, retired_until=until, hardware_types=types)

@@ -87,7 +87,7 @@ class HardwareTypeSummaryOut(ResponseModel):
     bound: int = Field(description="Bound to a reservation by target")
     free: int = Field(description="Bound to none by target, not down, and not announced for retirement")
     in_use: int
-    to_move: int = Field(description="Servers whose current binding is not yet the target")
+    to_move: int = Field(description="Servers whose current binding differs from their target")
     unavailable: int = Field(description="Down for an unplanned reason")
     in_maintenance: int
 
@@ -97,14 +97,14 @@ class RegionReadinessOut(ResponseModel):
     were promised.
     """
 
-    watched_until: datetime = Field(description="When it last looked")
+    watched_until: datetime = Field(description="When the platform last looked")
     ready: int = Field(description="Reservations that hold their promise")
-    not_there_yet: int = Field(description="New or changed ones that do not hold theirs yet")
+    not_there_yet: int = Field(description="New or changed reservations that do not hold their promise yet")
     capacity_lost: int = Field(description="Reservations that held their promise and lost servers")
-    capacity_rru: float = Field(description="Promised")
+    capacity_rru: float = Field(description="Promised RRU")
     held_rru: float
-    held_after_msb_loss_rru: float = Field(description="Without the MSB that gives most to each")
-    missing_rru: float = Field(description="What those that are not ready lack of their promises")
+    held_after_msb_loss_rru: float = Field(description="Held RRU if each reservation loses the MSB that gives it most")
+    missing_rru: float = Field(description="Promised RRU that reservations do not hold")
 
 
 class WorstReservationOut(ResponseModel):
@@ -114,9 +114,9 @@ class WorstReservationOut(ResponseModel):
     name: str
     availability_30d: float = Field(description="Share of the watched time in which it held its promise")
     watched_30d_s: float
-    ready: ConditionStatus = Field(description="When the platform last looked")
+    ready: ConditionStatus = Field(description="Whether it held its promise when the platform last looked")
     reason: Readiness
-    capacity_rru: float = Field(description="Promised")
+    capacity_rru: float = Field(description="Promised RRU")
     held_rru: float | None
     held_after_msb_loss_rru: float | None
 
@@ -124,11 +124,11 @@ class WorstReservationOut(ResponseModel):
 class RegionChurnOut(ResponseModel):
     """Preemptions of servers in use beside the churn budget, as the last solve reported them."""
 
-    used: int = Field(description="Of the 24 hours before that solve, with those that were under way")
-    most: int = Field(description="That the solve could plan")
-    planned: int = Field(description="That it planned")
-    over: int = Field(description="Those of them beyond the budget, to repair a promise")
-    held_back: int = Field(description="Servers that it would have exchanged with a larger budget")
+    used: int = Field(description="Preemptions in the 24 hours before the solve, and those under way")
+    most: int = Field(description="Preemptions that the budget left to the solve")
+    planned: int = Field(description="Preemptions that the solve planned")
+    over: int = Field(description="Planned preemptions beyond the budget, to repair a promise")
+    held_back: int = Field(description="Servers that the solve would have exchanged with a larger budget")
 
 
 class RegionSummaryOut(ResponseModel):

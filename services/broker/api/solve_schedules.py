@@ -47,7 +47,7 @@ class ScheduleOut(ResponseModel):
     solve_due_at: datetime | None = Field(
         description="When the next solve is due; null: the scheduler has not seen the region yet"
     )
-    generation: int = Field(description="The region's")
+    generation: int = Field(description="Generation of the region; send it as If-Match")
 
 
 @router.get("", operation_id="get_region_schedule", responses={200: {"headers": headers("ETag")}, **problems(404)})

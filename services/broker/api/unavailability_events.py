@@ -139,11 +139,14 @@ def get_events(
     region: Annotated[SomeName | None, Query(description="Of this region only")] = None,
     is_open: Annotated[bool | None, Query(alias="open", description="true: not ended; false: ended")] = None,
     state: Annotated[EventState | None, Query(description="In this state only; queued: waiting")] = None,
+    ended_after: Annotated[Moment | None, Query(description="Only those that ended after this moment")] = None,
 ) -> PageOf[UnavailabilityEventOut]:
     """List events in the order of their reports."""
     after = paging.after(_NOUN)
     with context.database.snapshot() as tx:
-        page = list_events(tx, region, is_open=is_open, state=state, after=after, limit=paging.limit)
+        page = list_events(
+            tx, region, is_open=is_open, state=state, ended_after=ended_after, after=after, limit=paging.limit
+        )
     items = [UnavailabilityEventOut.model_validate(event) for event in page.items]
     return PageOf(items=items, next_cursor=next_cursor(_NOUN, page.next_cursor))
 

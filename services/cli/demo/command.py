@@ -52,9 +52,17 @@ def demo(
     minutes: Annotated[float, typer.Option(min=0.5, max=1440, help="real time that the day takes")] = 1.75,
     seed: Annotated[int, typer.Option(help="another day")] = 1,
     serve: Annotated[bool, typer.Option("--serve", help="leave the platform running until Ctrl-C")] = False,
+    flux: Annotated[bool, typer.Option("--flux", help="close the loop of Flux and RAS over three regions")] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Run a simulated day on a platform of its own: requests, failures, hourly solves and moves, all over REST."""
+    if flux:
+        if serve:
+            raise typer.BadParameter("--serve belongs to the other demo: leave it or --flux out")
+        from services.cli.demo.flux.command import demo_flux
+
+        demo_flux(seed=seed, output=output)
+        return
     base = StandaloneSettings().state_dir
     base.mkdir(parents=True, exist_ok=True)
     state = Path(tempfile.mkdtemp(prefix="demo-", dir=base))
@@ -97,7 +105,10 @@ def _run(
     if summary.troubles:
         raise CliFailure("the day had trouble")
     if serve:
-        with running_platform(settings, clock=SystemClock(), more=SIMULATED) as platform:
+        with running_platform(settings, clock=SystemClock(), pages_port=0, more=SIMULATED) as platform:
+            stderr.print(
+                f"pages at {platform.pages_url}; log in with the token in {platform.token_file}", highlight=False
+            )
             stderr.print(f"serving at {platform.url}; in another terminal:", highlight=False)
             stderr.print(
                 f"  export PLIMSOLL_URL={platform.url} PLIMSOLL_TOKEN_FILE={platform.token_file}", soft_wrap=True
@@ -162,7 +173,7 @@ def _hour(admin: Client, agenda: Agenda, owners: Owners, health: HealthSystem) -
     total = {name: sum(row[name] for row in region["hardware_types"]) for name in ("bound", "in_use", "to_move")}
     asked, failures = sum(owners.said.values()), sum(health.reported.values())
     stderr.print(
-        f"{agenda.now_s() / HOUR_S:4.0f} h: {asked} requests, {region['reservations']} reservations "
+        f"{agenda.now_s() / HOUR_S:4.0f} h: {asked} requests, {region['reservations']} reservations and buffers "
         f"({region['degraded']} to be short), {total['bound']} servers to be bound, {total['in_use']} in use now, "
         f"{total['to_move']} to move, {failures} failures",
         highlight=False,

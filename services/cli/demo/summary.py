@@ -26,6 +26,8 @@ class Summary:
     region: Json
     reservations: int
     uncovered: int
+    capacity_rru: float
+    shortfall_rru: float
     troubles: list[str] = field(default_factory=list)
 
     def as_dict(self) -> Json:
@@ -69,6 +71,8 @@ def read_summary(client: Client, region: str, *, refused: Mapping[str, int]) -> 
         region=client.get(f"/v1/regions/{region}/summary"),
         reservations=len(reservations),
         uncovered=sum(reservation["status"]["current"]["shortfall_rru"] > 0 for reservation in reservations),
+        capacity_rru=sum(reservation["spec"]["capacity_rru"] for reservation in reservations),
+        shortfall_rru=sum(reservation["status"]["target"]["shortfall_rru"] for reservation in reservations),
         troubles=troubles,
     )
 
@@ -86,7 +90,7 @@ def print_summary(console: Console, summary: Summary) -> None:
     lines = {
         "refused": ", ".join(f"{number} {code}" for code, number in sorted(summary.refused.items())) or "none",
         "reservations": f"{reservations}, {reservations - summary.uncovered} of them whole even if any one MSB is lost",
-        "capacity": f"{region['capacity_rru']:,.0f} RRU promised, {region['shortfall_rru']:,.1f} of them short",
+        "capacity": f"{summary.capacity_rru:,.0f} RRU promised, {summary.shortfall_rru:,.1f} of them short",
         "buffers": f"{region['embedded_buffer_rru']:,.0f} RRU embedded for the loss of an MSB, "
         f"{region['shared_buffer_rru']:,.0f} shared for random failures",
         "moves": ", ".join(f"{moves.get(status, 0)} {status}" for status in ("done", "cancelled", "failed"))

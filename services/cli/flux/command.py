@@ -22,7 +22,16 @@ SECTIONS: dict[str, Commands] = {
             "Count the names of services and series by token, and forget those of one token.",
         ),
         "run": ("services.cli.flux.runs:run", "Plan now in the service, and wait for the plan."),
+        "what-if": (
+            "services.cli.flux.what_if:what_if",
+            "Plan for a changed world, and show the difference.",
+        ),
+        "apply": ("services.cli.flux.what_if:apply", "Make a plan for review the target."),
         "plans": ("services.cli.flux.runs:plans", "Show one placement plan, or a list of them."),
+        "figures": (
+            "services.cli.flux.figures:figures",
+            "Show coverage, completion and automation of executions, and residuals of models.",
+        ),
         "override": (
             "services.cli.flux.overrides:override",
             "Bound a service or a product in a region in the next plans.",

@@ -32,21 +32,21 @@ def run(
     client = Client.connect()
     body: Json = {"dry_run": dry_run} | ({} if reason is None else {"reason": reason})
     asked = client.post("/v1/plan-runs", body)
-    with stderr.status("plan run") as status:
-        found = client.wait(
-            f"/v1/plan-runs/{asked['plan_run_id']}",
-            lambda one: one["status"] in _OVER,
-            s_max=wait,
-            each=lambda one: status.update(f"plan run {one['plan_run_id']}: {one['progress'].get('phase', 'waits')}"),
-        )
+    found = _wait(client, asked, wait)
     if output is Output.JSON:
         print_json(found)
     else:
         _tell(found)
-    if found["status"] not in ("done", "queued", "running"):
-        impossible = found["reason"] in _IMPOSSIBLE
-        said = f"plan run {found['plan_run_id']} {found['status']}: {found['error'] or found['reason'] or ''}"
-        raise CliFailure(said, status=EXIT_NOT_POSSIBLE if impossible else 1)
+    _require_plan(found)
+
+
+def follow(client: Client, asked: Json, wait_s: float) -> Json:
+    """Wait for a run, and return it. It may still go on. Raises CliFailure if it ends without a plan."""
+    found = _wait(client, asked, wait_s)
+    if found["status"] != "done":
+        _tell(found)
+    _require_plan(found)
+    return found
 
 
 def plans(
@@ -87,6 +87,23 @@ def plans(
 
 
 _DOCUMENTS = {"model": "models", "dag": "dag", "changes": "changes", "disaster": "region-losses"}
+
+
+def _wait(client: Client, asked: Json, wait_s: float) -> Json:
+    with stderr.status("plan run") as status:
+        return client.wait(
+            f"/v1/plan-runs/{asked['plan_run_id']}",
+            lambda one: one["status"] in _OVER,
+            s_max=wait_s,
+            each=lambda one: status.update(f"plan run {one['plan_run_id']}: {one['progress'].get('phase', 'waits')}"),
+        )
+
+
+def _require_plan(found: Json) -> None:
+    if found["status"] not in ("done", "queued", "running"):
+        impossible = found["reason"] in _IMPOSSIBLE
+        said = f"plan run {found['plan_run_id']} {found['status']}: {found['error'] or found['reason'] or ''}"
+        raise CliFailure(said, status=EXIT_NOT_POSSIBLE if impossible else 1)
 
 
 def _list(client: Client, output: Output) -> None:

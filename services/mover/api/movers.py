@@ -11,6 +11,7 @@ from pydantic import Field
 
 from libs.domain.mover import Mover, MoverBounds
 from libs.domain.principal import Role
+from libs.domain.spare import LOAN_S_LIMIT, LOAN_S_MAX
 from libs.reconcile.jobs import MOVE
 from libs.store.moves.movers import load_mover, pause_mover, resume_mover, set_bounds
 from libs.store.platform.database import Transaction
@@ -39,6 +40,9 @@ class MoverPatch(RequestModel):
     msb_starts_per_minute: Whole | None = Field(
         default=None, ge=1, le=_MOVES_MAX, description="Moves that start in one MSB in any minute"
     )
+    loan_s_max: Number | None = Field(
+        default=None, ge=60, le=LOAN_S_LIMIT, description="Seconds that a loan of a server may last"
+    )
 
 
 class WhyIn(RequestModel):
@@ -48,13 +52,16 @@ class WhyIn(RequestModel):
 
 
 class MoverOut(ResponseModel):
-    """The mover of a region. A bound of null means: the default of the environment, or no bound."""
+    """The mover of a region. A bound of null means: the default, or no bound."""
 
     region: str
     moves_max: int | None
     msb_share_max: float | None
     msb_moves_max: int | None
     msb_starts_per_minute: int | None
+    loan_s_max: float | None = Field(
+        description=f"Seconds that a loan of a server may last; null: the default of {LOAN_S_MAX:g}"
+    )
     paused_at: datetime | None = Field(description="Since when no step begins; null: it is not paused")
     paused_reason: str | None
     actuator_probe_at: datetime | None = Field(

@@ -42,8 +42,8 @@ class MoveOut(ResponseModel):
     move_id: int
     region: str
     server: str
-    from_reservation: str | None = Field(description="null: it had no reservation")
-    to_reservation: str | None = Field(description="null: it becomes free")
+    from_reservation: str | None = Field(description="null: the server had no reservation")
+    to_reservation: str | None = Field(description="null: the server becomes free")
     status: MoveStatus
     reason: str | None = Field(description="Why it was cancelled or failed, for clients to match")
     steps: list[MoveStep]
@@ -54,7 +54,7 @@ class MoveOut(ResponseModel):
     calls_failed: int = Field(description="Calls in a row about this step without an answer")
     note: str | None = Field(description="The actuator's latest message")
     dead_letter: DeadLetter | None = Field(
-        description="Set when all attempts failed; open: the server does not move until a retry, skip or repair"
+        description="Set when all attempts failed. open: the server waits for an operator's retry, skip or repair"
     )
     is_spare: bool = Field(
         description="Whether the reservation gets the server for the time of an exchange only, as a spare"
@@ -95,7 +95,9 @@ def get_moves(
     region: Annotated[SomeName | None, Query(description="Of this region only")] = None,
     server: Annotated[SomeName | None, Query(description="Of the server with this name only")] = None,
     status: Annotated[MoveStatus | None, Query(description="Of this status only")] = None,
-    dead_letter: Annotated[DeadLetter | None, Query(description="Dead letters of this state only")] = None,
+    dead_letter: Annotated[
+        DeadLetter | None, Query(description="Only moves that failed for good, with this state of the failure")
+    ] = None,
 ) -> PageOf[MoveOut]:
     """List moves in the order of their start."""
     after = paging.after(_NOUN)

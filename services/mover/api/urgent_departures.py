@@ -54,7 +54,9 @@ class UrgentOut(ResponseModel):
 class MarkedOut(ResponseModel):
     """How many servers were marked."""
 
-    marked: int = Field(description="Servers that are in a reservation; the others have nothing to leave")
+    marked: int = Field(
+        description="Servers that were marked. A server in no reservation has nothing to leave, and is not marked"
+    )
 
 
 @router.get("", operation_id="list_urgent_departures", responses=problems(404))

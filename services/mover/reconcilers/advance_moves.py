@@ -9,14 +9,15 @@ from dataclasses import dataclass
 from structlog import get_logger
 
 from libs.actuators.actuator import Actuator, ActuatorUnavailable, StepOutcome, StepRequest, StepState
-from libs.domain.move import MoveChange, MovePostponed, MovesSnapshot, MoveStatus, RunningMove, StepResult
+from libs.domain.move import MoveChange, MovePostponed, MoveStatus, RunningMove, StepResult
 from libs.domain.mover import Mover
+from libs.domain.moves_snapshot import MovesSnapshot
 from libs.observability.tallies import CALLS, MOVE_STEPS, MOVES, STALE
 from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
 from libs.reconcile.jobs import MOVE
 from libs.store.moves.exceptions import are_approved
-from libs.store.moves.movers import note_answered, note_unanswered, note_waits
+from libs.store.moves.movers import note_answered, note_overstaying, note_unanswered, note_waits
 from libs.store.moves.moves import (
     change_moves,
     fail_moves,
@@ -26,7 +27,7 @@ from libs.store.moves.moves import (
     start_moves,
 )
 from libs.store.moves.moves_snapshot import load_moves_snapshot
-from libs.store.moves.spares import lend_servers
+from libs.store.moves.spares import write_loans
 from libs.store.moves.urgent_departures import forget_departed
 from libs.store.moves.waits import write_waits
 from libs.store.platform.database import Database
@@ -89,6 +90,7 @@ class AdvanceMoves:
         plan = plan_moves(snapshot, self.policy, now)
         rebound, started = self._rebind(plan), self._start(snapshot, plan)
         self._lend(plan)
+        self._tell_overstaying(snapshot, plan)
         self._forget_departed(snapshot)
         self._tell_waits(snapshot, plan)
         asked = self._mark(snapshot, plan)
@@ -139,9 +141,14 @@ class AdvanceMoves:
             return
         crash_point("mover.lend.before")
         with self.database.write() as tx:
-            written = lend_servers(tx, plan.loans)
+            written = write_loans(tx, plan.loans, now=self.clock.now())
         crash_point("mover.lend.after")
         log.info("servers.lent", region=self.region, loans=len(plan.loans), written=written)
+
+    def _tell_overstaying(self, snapshot: MovesSnapshot, plan: MovesPlan) -> None:
+        if {spare.server_id for spare in plan.overstay} != snapshot.overstaying:
+            with self.database.write() as tx:
+                note_overstaying(tx, snapshot.region_id, plan.overstay, now=self.clock.now())
 
     def _forget_departed(self, snapshot: MovesSnapshot) -> None:
         """Remove the marks of urgent servers that have left. A mark that is left over hurries nothing."""

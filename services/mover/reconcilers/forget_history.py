@@ -1,19 +1,15 @@
-"""Delete old moves, changes of old plans and records of readiness, so that their tables stay bounded."""
+"""Delete what is over and old in a region, so that its tables stay bounded."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from libs.reconcile.clock import Clock
-from libs.store.capacity.readiness import forget_readiness
-from libs.store.moves.retention import forget_moves, forget_plan_changes
 from libs.store.platform.certain_time import retention_now
 from libs.store.platform.database import Database
-
-BATCH = 10_000
-"""Largest number of rows per transaction. It is small, so that other transactions do not wait long."""
+from libs.store.retention.batches import BATCH, forget_all
+from libs.store.retention.of_regions import of_region
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,19 +20,11 @@ class ForgetHistory:
     clock: Clock
     region: str
     kept_days: int
+    batch: int = BATCH
 
     def reconcile(self) -> int:
-        """Return how many rows were deleted."""
+        """Return how many rows were deleted, without those that belong to a deleted row."""
         with self.database.write() as tx:
             now = retention_now(tx, self.clock, f"history of {self.region}")
         before = now - timedelta(days=self.kept_days)
-        return sum(self._all(forget, before) for forget in (forget_moves, forget_plan_changes, forget_readiness))
-
-    def _all(self, forget: Callable[..., int], before: datetime) -> int:
-        forgotten = 0
-        while True:
-            with self.database.write() as tx:
-                batch = forget(tx, self.region, before=before, most=BATCH)
-            forgotten += batch
-            if batch < BATCH:
-                return forgotten
+        return forget_all(self.database, of_region(self.region), before=before, most=self.batch)

@@ -10,20 +10,21 @@ from pydantic import ConfigDict, Field, model_validator
 
 from libs.domain.plan_execution import Command, CommandLevel, ExecutionState, RecordedCommand, RejectKind, Verb
 from libs.domain.principal import Role
-from libs.store.executions.commands import list_commands, record_command
+from libs.executions.give_command import give_or_refuse
+from libs.store.executions.commands import list_commands
 from libs.store.executions.executions import load_execution
 from libs.store.platform.database import Transaction
 from libs.web.auth import Asking, require
 from libs.web.context import Context
 from libs.web.cursors import Paging, next_cursor
+from libs.web.execution_commands import give_once
 from libs.web.generations import etag
 from libs.web.idempotency import Answer, Write
 from libs.web.model import Number, PageOf, RequestModel, ResponseModel, SomeName
 from libs.web.openapi import headers, problems
-from libs.web.problems import FieldError, Problem, invalid
+from libs.web.problems import FieldError, invalid
 from libs.web.reasons import GivenReason
 from services.orchestrator.api.plan_executions import ExecutionId
-from services.orchestrator.give_command import give_command
 
 router = APIRouter(prefix="/v1/plan-executions", tags=["plan executions"])
 _NOUN = "execution-commands"
@@ -80,11 +81,6 @@ class RecordedCommandOut(ResponseModel):
     changed: int
 
 
-class _Refused(Exception):
-    def __init__(self, record: RecordedCommand) -> None:
-        self.record = record
-
-
 @router.post(
     "/{plan_execution_id}/commands",
     operation_id="give_execution_command",
@@ -109,12 +105,10 @@ def post_command(
 
     def effect(tx: Transaction) -> Answer:
         try:
-            given = give_command(tx, plan_execution_id, asked, now=context.clock.now())
+            given = give_or_refuse(tx, plan_execution_id, asked, now=context.clock.now())
         except KeyError as error:
             message = f"the execution has no {body.level} {body.subject}"
             raise invalid(FieldError(field="subject", location="body", code="unknown_name", message=message)) from error
-        if given.record.code is not None:
-            raise _Refused(given.record)
         out = ExecutionCommandOut(
             verb=command.verb,
             level=command.level,
@@ -124,13 +118,7 @@ def post_command(
         )
         return Answer(200, out, etag(given.execution.generation))
 
-    try:
-        return write.once(effect)
-    except _Refused as refused:
-        with context.database.write() as tx:
-            record_command(tx, plan_execution_id, refused.record)
-        found = refused.record
-        raise Problem(409, "conflict", f"{found.message}.", reason=found.code) from refused
+    return give_once(write, effect)
 
 
 @router.get("/{plan_execution_id}/commands", operation_id="list_execution_commands", responses=problems(404))

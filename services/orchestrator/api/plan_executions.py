@@ -11,15 +11,20 @@ from pydantic import ConfigDict, Field
 
 from libs.domain.execution_plan import Phase
 from libs.domain.execution_progress import PHASES, STATES, ExecutionGraph, Progress
-from libs.domain.plan_execution import ActionState, ExecutionState, PlanExecution, Verb
+from libs.domain.plan_execution import FINAL, ActionState, ExecutionState, PlanExecution, Verb
 from libs.domain.principal import Role
+from libs.executions.graphs import load_graph
+from libs.executions.shared_room import with_shared_room
 from libs.flux.execution.commands import possible_action_verbs, possible_verbs
+from libs.flux.execution.figures import figures_of
+from libs.flux.execution.freezes import FrozenPlan, frozen_actions
 from libs.flux.execution.next_steps import unmet
 from libs.flux.execution.waits import Waits
 from libs.plan_check.check import PlanRefusedError
 from libs.store.executions.actions import load_progress
 from libs.store.executions.commands import list_readings
 from libs.store.executions.executions import list_executions, load_execution
+from libs.store.executions.freezes import load_calendar
 from libs.store.ledger.proposals import ConflictingEvents
 from libs.store.platform import audit
 from libs.store.platform.database import Transaction
@@ -35,7 +40,6 @@ from libs.web.problems import Problem
 from libs.web.reasons import GivenReason
 from services.orchestrator.api.terms_in import TermsIn
 from services.orchestrator.create_execution import CannotExecute, create_execution
-from services.orchestrator.graphs import load_graph
 
 router = APIRouter(prefix="/v1/plan-executions", tags=["plan executions"])
 _NOUN, _ACTIONS = "plan-executions", "execution-actions"
@@ -73,7 +77,9 @@ class PlanExecutionOut(ResponseModel):
 
     plan_execution_id: int
     placement_plan_id: int
-    reverses_execution_id: int | None = Field(description="The execution that it takes back")
+    reverses_execution_id: int | None = Field(
+        description="The execution that this one takes back; null: it carries out the plan"
+    )
     state: ExecutionState
     terms: dict[str, Any]
     reason: str
@@ -81,14 +87,27 @@ class PlanExecutionOut(ResponseModel):
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
-    possible: list[Verb] = Field(description="The commands about the whole execution that would be accepted now")
+    possible: list[Verb] = Field(description="Commands about the whole execution that would be accepted now")
     generation: int
 
 
+class ExecutionFiguresOut(ResponseModel):
+    """The part of the plan that was carried out so far. Amounts of several hardware types add up as they are."""
+
+    upsize: float = Field(description="Planned capacity")
+    upsized: float = Field(description="The part of it that was executed, as people may have edited it")
+    downsize: float
+    downsized: float
+    shift: float = Field(description="Planned traffic, as a sum of shares of products")
+    shifted: float
+    automated: float | None = Field(description="Share of the finished actions without a person; null: none finished")
+
+
 class PlanExecutionFullOut(PlanExecutionOut):
-    """One execution, and the number of its actions by phase and state."""
+    """One execution, the number of its actions by phase and state, and its figures."""
 
     actions: dict[Phase, dict[ActionState, int]]
+    figures: ExecutionFiguresOut
 
 
 class ExecutionActionOut(ResponseModel):
@@ -102,20 +121,26 @@ class ExecutionActionOut(ResponseModel):
     region: str | None
     to_region: str | None
     hardware_type: str | None
-    before: float = Field(description="Capacity before; 0 for a shift")
-    after: float = Field(description="Planned capacity; of a shift the share of the product's traffic")
-    size: float = Field(description="Capacity that it leads to, as people may have edited it")
-    approval: list[str] = Field(description="Why a person must approve it")
-    waits_for: list[str] = Field(description="Actions that must finish before")
+    before: float = Field(description="Capacity before the action; 0 for a shift")
+    after: float = Field(description="Planned capacity; for a shift, the share of the product's traffic")
+    size: float = Field(
+        description="Capacity or share that the action leads to: the planned one, unless a person edited it"
+    )
+    approval: list[str] = Field(
+        description="Reasons for which a person must approve the action; empty: no approval is needed"
+    )
+    waits_for: list[str] = Field(description="Actions that must finish before this one begins")
     state: ActionState
-    reached: float = Field(description="Fraction that is reached")
+    reached: float = Field(description="Fraction of the action that is done, 0 to 1")
     attempt: int
     since: datetime = Field(description="When the state or the fraction last changed")
-    note: str | None = Field(description="Why it is in its state, or what the system said last")
+    note: str | None = Field(
+        description="Reason of the state, or the last message of the system that carries out the action"
+    )
     paused: bool
-    person: bool = Field(description="true: a person had a hand in it, so automation does not take it back")
-    waiting: list[str] = Field(description="What it waits for now")
-    possible: list[Verb] = Field(description="The commands about it that would be accepted now")
+    person: bool = Field(description="true: a person changed the action, so automation does not take it back")
+    waiting: list[str] = Field(description="Causes for which the action waits now")
+    possible: list[Verb] = Field(description="Commands about the action that would be accepted now")
 
 
 class GateReadingOut(ResponseModel):
@@ -161,7 +186,7 @@ def post_execution(body: PlanExecutionIn, write: Write, principal: Asking, conte
             reason=body.reason,
         )
         location = {"Location": f"/v1/plan-executions/{made.plan_execution_id}"}
-        return Answer(201, execution_out(made), location | etag(made.generation))
+        return Answer(201, execution_out(made, frozen_plan(tx, made, now)), location | etag(made.generation))
 
     return write.once(effect)
 
@@ -173,10 +198,11 @@ def get_executions(
     state: Annotated[ExecutionState | None, Query(description="In this state only")] = None,
 ) -> PageOf[PlanExecutionOut]:
     """List executions, latest first."""
-    before = paging.after(_NOUN)
+    before, now = paging.after(_NOUN), context.clock.now()
     with context.database.snapshot() as tx:
         page = list_executions(tx, state=state, before=before, limit=paging.limit)
-    return PageOf(items=[execution_out(one) for one in page.items], next_cursor=next_cursor(_NOUN, page.next_cursor))
+        items = [execution_out(one, frozen_plan(tx, one, now)) for one in page.items]
+    return PageOf(items=items, next_cursor=next_cursor(_NOUN, page.next_cursor))
 
 
 @router.get(
@@ -185,16 +211,18 @@ def get_executions(
     responses={200: {"headers": headers("ETag")}, **problems(404)},
 )
 def get_execution(plan_execution_id: ExecutionId, context: Context, response: Response) -> PlanExecutionFullOut:
-    """Return one execution, and the number of its actions by phase and state."""
+    """Return one execution, the number of its actions by phase and state, and how much of its plan it carried out."""
     with context.database.snapshot() as tx:
         found = load_execution(tx, plan_execution_id)
         graph, progress = load_graph(tx, plan_execution_id), load_progress(tx, plan_execution_id)
+        frozen = frozen_plan(tx, found, context.clock.now())
     response.headers.update(etag(found.generation))
     counts: dict[Phase, dict[ActionState, int]] = {}
     for phase, state in zip(graph.phase.tolist(), progress.state.tolist(), strict=True):
         by_state = counts.setdefault(PHASES[phase], {})
         by_state[STATES[state]] = by_state.get(STATES[state], 0) + 1
-    return PlanExecutionFullOut(**execution_out(found).model_dump(), actions=counts)
+    figures = ExecutionFiguresOut.model_validate(figures_of(graph, progress))
+    return PlanExecutionFullOut(**execution_out(found, frozen).model_dump(), actions=counts, figures=figures)
 
 
 @router.get("/{plan_execution_id}/actions", operation_id="list_execution_actions", responses=problems(404))
@@ -207,11 +235,14 @@ def get_actions(
     region: Annotated[SomeName | None, Query(description="In, from or to this region only")] = None,
 ) -> PageOf[ExecutionActionOut]:
     """List actions in an order that works, each with what it waits for and what people may do about it now."""
-    after = paging.after(_ACTIONS)
+    after, now = paging.after(_ACTIONS), context.clock.now()
     with context.database.snapshot() as tx:
         found = load_execution(tx, plan_execution_id)
         graph, progress = load_graph(tx, plan_execution_id), load_progress(tx, plan_execution_id)
-    waits = Waits(graph, found.state, progress, found.terms, context.clock.now().timestamp())
+        calendar = load_calendar(tx, plan_execution_id, now)
+        room = with_shared_room(tx, found, graph)
+    frozen = frozen_actions(graph, progress, calendar, now.timestamp())
+    waits = Waits(room, found.state, progress, found.terms, now.timestamp(), frozen)
     blocked = unmet(graph, progress)
     wanted = [
         i
@@ -222,7 +253,10 @@ def get_actions(
         and (region is None or region in (action.region, action.to_region))
     ]
     page = wanted[: paging.limit]
-    items = [_action_out(found, graph, progress, i, waits, is_blocked=bool(blocked[i])) for i in page]
+    items = [
+        _action_out(found, graph, progress, i, waits, is_blocked=bool(blocked[i]), is_frozen=bool(frozen.held[i]))
+        for i in page
+    ]
     last = page[-1] if len(wanted) > len(page) else None
     return PageOf(items=items, next_cursor=next_cursor(_ACTIONS, last))
 
@@ -242,10 +276,20 @@ def get_readings(plan_execution_id: ExecutionId, position: _Position, context: C
     return [GateReadingOut.model_validate(one) for one in found]
 
 
-def execution_out(one: PlanExecution) -> PlanExecutionOut:
+def frozen_plan(tx: Transaction, one: PlanExecution, now: datetime) -> FrozenPlan:
+    """Return the effect of freezes on commands about an execution."""
+    calendar = load_calendar(tx, one.plan_execution_id, now)
+    if not calendar.freezes or one.state in FINAL:
+        return FrozenPlan()
+    graph, progress = load_graph(tx, one.plan_execution_id), load_progress(tx, one.plan_execution_id)
+    return frozen_actions(graph, progress, calendar, now.timestamp()).plan
+
+
+def execution_out(one: PlanExecution, frozen: FrozenPlan) -> PlanExecutionOut:
     """Return an execution as a response."""
     values = {name: getattr(one, name) for name in PlanExecution.__dataclass_fields__}
-    return PlanExecutionOut(**values | {"terms": asdict(one.terms), "possible": list(possible_verbs(one.state))})
+    possible = list(possible_verbs(one.state, frozen))
+    return PlanExecutionOut(**values | {"terms": asdict(one.terms), "possible": possible})
 
 
 def _action_out(
@@ -256,12 +300,18 @@ def _action_out(
     waits: Waits,
     *,
     is_blocked: bool,
+    is_frozen: bool,
 ) -> ExecutionActionOut:
     action, row = graph.actions[position], progress.row(position)
     named = ("action", "phase", "service", "product", "region", "to_region", "hardware_type", "before", "after")
     told = ("position", "state", "size", "reached", "attempt", "note", "paused", "person")
     possible = possible_action_verbs(
-        execution.state, row.state, phase=action.phase, paused=row.paused, begun=row.begun, waits=is_blocked
+        *(execution.state, row.state),
+        phase=action.phase,
+        paused=row.paused,
+        begun=row.begun,
+        waits=is_blocked,
+        frozen=is_frozen,
     )
     return ExecutionActionOut(
         **{name: getattr(action, name) for name in named},

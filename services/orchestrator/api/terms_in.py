@@ -21,10 +21,17 @@ class GateIn(RequestModel):
     """A condition under which a shift goes on, or a downsize begins. It needs `most`, `least` or both."""
 
     name: Name
-    time: GateTime = Field(description="fraction: at each fraction of a shift; downsize: before one")
-    query: _Query = Field(description="{product}, {service}, {region}, {to_region} stand for those of the action")
-    source: Name = Field(default="prometheus", description="prometheus or load_test")
-    mode: GateMode = Field(default=GateMode.HOLD, description="What a bad gate does")
+    time: GateTime = Field(
+        description="fraction: asked at each fraction of a shift; downsize: asked before a downsize begins"
+    )
+    query: _Query = Field(
+        description="The query. {product}, {service}, {region} and {to_region} are replaced by the names of the action"
+    )
+    source: Name = Field(default="prometheus", description="Gauge that answers the query: prometheus or load_test")
+    mode: GateMode = Field(
+        default=GateMode.HOLD,
+        description="Reaction to a bad value: observe only records it, hold waits, reverse takes the shift back",
+    )
     most: _Bound | None = None
     least: _Bound | None = None
     product: SomeName | None = Field(default=None, description="Only for shifts of this product")
@@ -33,7 +40,7 @@ class GateIn(RequestModel):
     bad_min: Annotated[Whole, Field(ge=1, le=30)] = 1
     age_s_max: Annotated[Number, Field(gt=0, le=_DAY_S)] = 300.0
     unknown_s_max: _Seconds = Field(default=3600.0, description="How long an action holds for an unknown verdict")
-    then: GateMode = Field(default=GateMode.HOLD, description="What follows then: hold for a person, or reverse")
+    then: GateMode = Field(default=GateMode.HOLD, description="Reaction after that time: hold for a person, or reverse")
 
     @model_validator(mode="after")
     def _bounded(self) -> Self:
@@ -52,17 +59,19 @@ class TermsIn(RequestModel):
     """The rules of an execution. They do not change once it exists."""
 
     fractions: Annotated[list[Annotated[Number, Field(gt=0, le=1)]], Field(min_length=1, max_length=20)] = Field(
-        default=list(_PLAIN.fractions), description="Of each shift, ascending; the last one is 1"
+        default=list(_PLAIN.fractions), description="Fractions at which each shift stops, ascending; the last one is 1"
     )
     bake_s: _Seconds = Field(default=_PLAIN.bake_s, description="Least seconds at each fraction")
     downsize_bake_s: _Seconds = Field(
         default=_PLAIN.downsize_bake_s, description="Least seconds between the last shift and a downsize"
     )
     action_s_max: Annotated[Number, Field(gt=0, le=30 * _DAY_S)] = Field(
-        default=_PLAIN.action_s_max, description="After so long without a result, the next attempt begins"
+        default=_PLAIN.action_s_max, description="Seconds without a result after which the next attempt begins"
     )
     attempts_max: Annotated[Whole, Field(ge=1, le=20)] = _PLAIN.attempts_max
-    retry_s: _Seconds = Field(default=_PLAIN.retry_s, description="Before the second attempt; doubles with each")
+    retry_s: _Seconds = Field(
+        default=_PLAIN.retry_s, description="Seconds before the second attempt. They double with each further attempt"
+    )
     in_flight_max: Annotated[Whole, Field(ge=1, le=10_000)] = Field(
         default=_PLAIN.in_flight_max, description="Actions that run at a time"
     )

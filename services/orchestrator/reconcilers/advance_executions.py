@@ -13,8 +13,12 @@ from libs.carriers.carrier import Carrier
 from libs.domain.action_outcome import ActionRequest, Answer
 from libs.domain.execution_plan import Phase
 from libs.domain.execution_progress import ActionProgress, ExecutionGraph, Progress, changed
+from libs.domain.freeze import Calendar
 from libs.domain.gate import Gate, GateReading
 from libs.domain.plan_execution import ExecutionState, PlanExecution
+from libs.executions.graphs import load_graph
+from libs.executions.shared_room import with_shared_room
+from libs.executions.write_execution import write_execution
 from libs.flux.execution.gates import bound_of, gates_of, query_of
 from libs.flux.execution.next_steps import Decisions, next_steps
 from libs.flux.execution.outcomes import judge_answer
@@ -26,10 +30,9 @@ from libs.reconcile.errors import StaleGeneration
 from libs.store.executions.actions import load_progress
 from libs.store.executions.commands import append_readings, load_readings
 from libs.store.executions.executions import load_execution, load_open_executions, lock_execution
+from libs.store.executions.freezes import load_calendar
 from libs.store.platform.database import Database, Transaction
 from services.orchestrator.create_execution import take_back
-from services.orchestrator.graphs import load_graph
-from services.orchestrator.write_execution import write_execution
 
 log = get_logger(__name__)
 ACTOR = "orchestrator"
@@ -70,6 +73,7 @@ class _Snapshot:
     graph: ExecutionGraph
     progress: Progress
     readings: Mapping[int, Sequence[GateReading]]
+    calendar: Calendar
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +97,11 @@ class AdvanceExecutions:
         now = self.clock.now()
         with self.database.snapshot() as tx:
             snapshot = _load(tx, plan_execution_id, now)
+            graph = with_shared_room(tx, snapshot.execution, snapshot.graph)
         execution = snapshot.execution
         found = next_steps(
-            snapshot.graph, execution.state, snapshot.progress, snapshot.readings, execution.terms, now.timestamp()
+            *(graph, execution.state, snapshot.progress, snapshot.readings, execution.terms),
+            *(now.timestamp(), snapshot.calendar),
         )
         try:
             snapshot = self._write(snapshot, found.changes, found.state, reverses=found.reverses)
@@ -130,6 +136,8 @@ class AdvanceExecutions:
         crash_point("orchestrator.write.before")
         with self.database.write() as tx:
             lock_execution(tx, execution.plan_execution_id, execution.generation)
+            if load_calendar(tx, execution.plan_execution_id, now) != snapshot.calendar:
+                raise StaleGeneration("freezes of execution", execution.plan_execution_id, expected=0, found=0)
             graph, progress = snapshot.graph, snapshot.progress
             close = partial(write_execution, tx, execution, graph, progress, changes, state, actor=ACTOR, now=now)
             if reverses:
@@ -205,6 +213,7 @@ def _load(tx: Transaction, plan_execution_id: int, now: datetime) -> _Snapshot:
     return _Snapshot(
         execution=execution,
         graph=load_graph(tx, plan_execution_id),
+        calendar=load_calendar(tx, plan_execution_id, now),
         progress=load_progress(tx, plan_execution_id),
         readings=load_readings(tx, plan_execution_id, since=since) if execution.terms.gates else {},
     )

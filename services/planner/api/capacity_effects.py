@@ -55,7 +55,7 @@ class CombinedEffectOut(ResponseModel):
 def get_effects(
     context: Context,
     at: Annotated[Moment | None, Query(description="The time; by default now")] = None,
-    since: Annotated[Moment | None, Query(description="Leave out what happened until then")] = None,
+    since: Annotated[Moment | None, Query(description="Leave out changes that had happened by this time")] = None,
     service: SomeName | None = None,
     region: SomeName | None = None,
     hardware_type: SomeName | None = None,

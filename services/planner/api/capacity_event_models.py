@@ -59,7 +59,7 @@ class CapacityDeltaIn(RequestModel):
     region: SomeName
     hardware_type: SomeName
     delta: Annotated[Number, Field(ge=-AMOUNT_MAX, le=AMOUNT_MAX)] = Field(
-        description="In units of the hardware type's capacity; not 0"
+        description="Change of capacity, in units of the hardware type; not 0"
     )
 
     @model_validator(mode="after")
@@ -97,7 +97,7 @@ class ProposalIn(RequestModel):
     """One event to propose."""
 
     effect: Annotated[CapacityDeltaIn | TrafficShiftIn, Field(discriminator="kind")]
-    writer: Writer = Field(description="flux: a plan; person; budget: a budgeting system")
+    writer: Writer = Field(description="Kind of writer. flux: the orchestrator, for a plan; budget: a budgeting system")
     reason: GivenReason
     starts_at: Moment = Field(description="When the change is due")
     lead_time_h: Annotated[Number, Field(ge=0, le=LEAD_TIME_H_MAX)] = Field(
@@ -139,9 +139,11 @@ class ProposalsIn(RequestModel):
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
     events: Annotated[list[ProposalIn], Field(min_length=1, max_length=EVENTS_MAX)]
     despite: Annotated[list[EventId], Field(max_length=EVENTS_MAX)] = Field(
-        default_factory=list, description="Live events that these may contradict"
+        default_factory=list, description="Live events that the proposed events may contradict"
     )
-    despite_reason: GivenReason | None = Field(default=None, description="Why they may")
+    despite_reason: GivenReason | None = Field(
+        default=None, description="Why the contradiction is right; needed with `despite`"
+    )
 
     @model_validator(mode="after")
     def _explained(self) -> Self:
@@ -165,6 +167,15 @@ class EventDecisionIn(RequestModel):
     model_config = ConfigDict(json_schema_extra={"examples": [{"status": "cancelled", "reason": "the launch moved"}]})
     status: EventDecision
     reason: GivenReason | None = None
+    despite_freezes: bool = Field(
+        default=False, description="Activate the event in spite of the freezes that hold it now; needs a reason"
+    )
+
+    @model_validator(mode="after")
+    def _explained(self) -> Self:
+        if self.despite_freezes and self.reason is None:
+            raise ValueError("despite_freezes needs a reason")
+        return self
 
 
 class EventOutcome(StrEnum):
@@ -179,7 +190,7 @@ class EventReportIn(RequestModel):
     """A report about an active event."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"status": "succeeded", "achieved": 40}]})
-    status: EventOutcome = Field(description="active: it goes on, and this much of it has happened")
+    status: EventOutcome = Field(description="active: the event goes on, and `achieved` of it has happened")
     achieved: Achieved = Field(description="Amount that has happened so far, in the unit of the event, with its sign")
     reason: GivenReason | None = None
 

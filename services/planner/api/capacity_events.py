@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from datetime import datetime
+from typing import Annotated, Protocol
 
 from fastapi import APIRouter, Depends, Path, Query, Response
 from fastapi.responses import JSONResponse
 
 from libs.domain.capacity_event import EventChange, EventStatus, Writer
 from libs.domain.principal import Role
+from libs.store.executions.freezes import load_freezes_on
 from libs.store.ledger.changes import RefusedChange, change_events
 from libs.store.ledger.events import EventFilter, load_event, load_events, load_history
 from libs.store.ledger.proposals import ConflictingEvents, check_proposals, propose_events
 from libs.store.platform.database import Transaction
 from libs.web.auth import Asking, require
-from libs.web.context import Context, WebContext
+from libs.web.context import Context
 from libs.web.cursors import Paging, next_cursor
 from libs.web.generations import ExpectedGeneration, etag
 from libs.web.idempotency import Answer, Write
-from libs.web.idempotency import Writer as OneWrite
 from libs.web.model import ID_MAX, Moment, PageOf, SomeName
 from libs.web.openapi import headers, problems
 from libs.web.problems import Problem
@@ -40,6 +41,57 @@ _NOUN = "capacity-events"
 _Id = Annotated[int, Path(ge=1, le=ID_MAX, description="Id of the event")]
 _OPERATOR = [Depends(require(Role.OPERATOR))]
 _EXECUTOR = [Depends(require(Role.EXECUTOR))]
+
+
+class _Change(Protocol):
+    """Changes an event, and returns the answer."""
+
+    def __call__(
+        self, status: EventStatus, reason: str | None, achieved: float | None, despite_freezes: bool = False
+    ) -> Response:
+        """Raises a Problem."""
+
+
+def _change_event(
+    capacity_event_id: _Id, expected: ExpectedGeneration, write: Write, principal: Asking, context: Context
+) -> _Change:
+    """Return a function that changes the event: from its status, reason and achieved amount to the answer."""
+
+    def change_event(
+        status: EventStatus, reason: str | None, achieved: float | None, despite_freezes: bool = False
+    ) -> Response:
+        change = EventChange(
+            capacity_event_id=capacity_event_id, generation=expected, status=status, reason=reason, achieved=achieved
+        )
+
+        def effect(tx: Transaction) -> Answer:
+            if status is EventStatus.ACTIVE and not despite_freezes:
+                _require_no_freeze(tx, capacity_event_id, context.clock.now())
+            change_events(tx, [change], actor=principal.name, now=context.clock.now())
+            found = load_event(tx, capacity_event_id)
+            return Answer(200, event_out(found), etag(found.generation))
+
+        try:
+            return write.once(effect)
+        except RefusedChange as error:
+            raise Problem(409, "wrong_phase", f"{str(error).capitalize()}.") from error
+
+    return change_event
+
+
+_ChangeEvent = Annotated[_Change, Depends(_change_event)]
+
+
+def _require_no_freeze(tx: Transaction, capacity_event_id: int, now: datetime) -> None:
+    """Raise a Problem if the event has not begun, and a freeze of this moment holds it."""
+    event = load_event(tx, capacity_event_id)
+    held = [one for one in load_freezes_on(tx, now) if one.holds_effect(event.effect)]
+    if held and event.status is not EventStatus.ACTIVE:
+        named = "; ".join(
+            f"freeze {one.freeze_id} until {one.ends_at:%Y-%m-%d %H:%M}Z: {one.reason}" for one in held[:3]
+        )
+        detail = f"Capacity event {capacity_event_id} may not begin now ({named}). Wait, end the freeze, or say "
+        raise Problem(409, "conflict", f"{detail}despite_freezes with a reason.")
 
 
 @router.post(
@@ -132,22 +184,11 @@ def get_event(capacity_event_id: _Id, context: Context, response: Response) -> C
     dependencies=_OPERATOR,
     responses={200: {"headers": headers("ETag")}, **problems(404, 409)},
 )
-def post_decision(
-    capacity_event_id: _Id,
-    body: EventDecisionIn,
-    expected: ExpectedGeneration,
-    write: Write,
-    principal: Asking,
-    context: Context,
-) -> Response:
-    """Approve, activate, cancel or supersede an event. It becomes active only when its antecedents have succeeded."""
-    change = EventChange(
-        capacity_event_id=capacity_event_id,
-        generation=expected,
-        status=EventStatus(body.status.value),
-        reason=body.reason,
-    )
-    return _change(change, write, principal.name, context)
+def post_decision(body: EventDecisionIn, change_event: _ChangeEvent) -> Response:
+    """Approve, activate, cancel or supersede an event. It becomes active only when its antecedents have succeeded, and
+    no freeze holds it.
+    """
+    return change_event(EventStatus(body.status.value), body.reason, None, body.despite_freezes)
 
 
 @router.post(
@@ -157,32 +198,6 @@ def post_decision(
     dependencies=_EXECUTOR,
     responses={200: {"headers": headers("ETag")}, **problems(404, 409)},
 )
-def post_report(
-    capacity_event_id: _Id,
-    body: EventReportIn,
-    expected: ExpectedGeneration,
-    write: Write,
-    principal: Asking,
-    context: Context,
-) -> Response:
+def post_report(body: EventReportIn, change_event: _ChangeEvent) -> Response:
     """Report progress, success or failure of an active event, with the amount that has happened."""
-    change = EventChange(
-        capacity_event_id=capacity_event_id,
-        generation=expected,
-        status=EventStatus(body.status.value),
-        reason=body.reason,
-        achieved=body.achieved,
-    )
-    return _change(change, write, principal.name, context)
-
-
-def _change(change: EventChange, write: OneWrite, actor: str, context: WebContext) -> Response:
-    def effect(tx: Transaction) -> Answer:
-        change_events(tx, [change], actor=actor, now=context.clock.now())
-        found = load_event(tx, change.capacity_event_id)
-        return Answer(200, event_out(found), etag(found.generation))
-
-    try:
-        return write.once(effect)
-    except RefusedChange as error:
-        raise Problem(409, "wrong_phase", f"{str(error).capitalize()}.") from error
+    return change_event(EventStatus(body.status.value), body.reason, body.achieved)

@@ -43,9 +43,13 @@ class MetricSourceIn(RequestModel):
 
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
     fills: Fills = Field(description="usage: named by service, region, hardware_type; traffic: by product, region")
-    query: Annotated[str, StringConstraints(min_length=1, max_length=5000)] = Field(description="In PromQL")
-    labels: dict[str, _Label] = Field(default_factory=dict, description="Name -> the label that holds it")
-    constants: dict[str, SomeName] = Field(default_factory=dict, description="Name -> its value in all series")
+    query: Annotated[str, StringConstraints(min_length=1, max_length=5000)] = Field(description="Expression in PromQL")
+    labels: dict[str, _Label] = Field(
+        default_factory=dict, description="Name of `fills` -> the label of a series that holds it"
+    )
+    constants: dict[str, SomeName] = Field(
+        default_factory=dict, description="Name of `fills` -> its value in all series"
+    )
     step_minutes: Annotated[Whole, Field(ge=1, le=60)] = 1
     scale: Annotated[Number, Field(gt=0, le=1e12)] = Field(
         default=1.0, description="Factor from values to the normalised capacity measure, or to requests/s"
@@ -68,7 +72,7 @@ class MetricPullOut(ResponseModel):
 
     pulled_until: datetime
     attempted_at: datetime
-    samples: int = Field(description="Of the last answer")
+    samples: int = Field(description="Samples in the last answer")
     series_left_out: int = Field(description="Series in the last answer without a label that names them")
     error: str | None = Field(description="Why the last attempt failed; null if it succeeded")
 
@@ -84,7 +88,7 @@ class MetricSourceOut(ResponseModel):
     step_minutes: int
     scale: float
     generation: int
-    pull: MetricPullOut | None = Field(description="null: not tried yet")
+    pull: MetricPullOut | None = Field(description="null: no pull was tried yet")
 
 
 @router.get("", operation_id="list_metric_sources")

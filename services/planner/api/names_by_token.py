@@ -26,7 +26,7 @@ router = APIRouter(prefix="/v1/telemetry/names", tags=["telemetry"], dependencie
 class CountsOut(ResponseModel):
     """Numbers of names."""
 
-    services: int = Field(description="That spans named")
+    services: int = Field(description="Services that spans named")
     usage_series: int
     traffic_series: int
 
@@ -42,7 +42,7 @@ class NamesOut(ResponseModel):
 
     tokens: list[NamedByOut]
     services_max: int
-    series_max: int = Field(description="Series of usage; as many again of traffic")
+    series_max: int = Field(description="Largest number of series of usage, and likewise of traffic")
 
 
 @router.get("", operation_id="list_telemetry_names")
@@ -60,11 +60,13 @@ def get_names(context: Context, door: SpanDoor) -> NamesOut:
 
 @router.delete("", operation_id="forget_telemetry_names", response_model=CountsOut, responses=problems(404))
 def delete_names(
-    named_by: Annotated[SomeName, Query(description="The token that brought them")],
+    named_by: Annotated[SomeName, Query(description="The token that brought the names")],
     write: Write,
     principal: Asking,
     context: Context,
-    since: Annotated[AwareDatetime | None, Query(description="Only names that it brought since then")] = None,
+    since: Annotated[
+        AwareDatetime | None, Query(description="Only names that the token brought since this time")
+    ] = None,
     reason: ReasonQuery = None,
 ) -> Response:
     """Forget the names that a token brought, with all their sums and measurements. Other tokens may then use the room.

@@ -6,20 +6,32 @@ import json
 from datetime import datetime
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query, Response
-from pydantic import Field
+from fastapi import APIRouter, Depends, Path, Query, Response
+from pydantic import ConfigDict, Field
 
 from libs.domain.plan_run import StoredPlan
-from libs.store.planner.placement_plans import list_placement_plans, load_placement_plan, load_plan_file
+from libs.domain.principal import Role
+from libs.store.planner.placement_plans import (
+    apply_placement_plan,
+    list_placement_plans,
+    load_placement_plan,
+    load_plan_file,
+)
+from libs.store.platform import audit
+from libs.store.platform.database import Transaction
+from libs.web.auth import Asking, require
 from libs.web.context import Context, WebContext
 from libs.web.cursors import Paging, next_cursor
-from libs.web.model import ID_MAX, PageOf, ResponseModel, SomeName
-from libs.web.openapi import problems
-from services.planner.document_names import CHANGES, DAG, DISASTER, MODEL, PLAN
+from libs.web.idempotency import Answer, Write
+from libs.web.model import ID_MAX, PageOf, RequestModel, ResponseModel, SomeName
+from libs.web.openapi import headers, problems
+from libs.web.pictures import SVG_RESPONSE, picture
+from libs.web.problems import Problem
+from libs.web.reasons import GivenReason
+from services.planner.document_names import CHANGES, DAG, DISASTER, MODEL, PLAN, WHAT_IF
 
 router = APIRouter(prefix="/v1/placement-plans", tags=["placement plans"])
 _NOUN = "placement-plans"
-_SVG = "image/svg+xml"
 _Id = Annotated[int, Path(ge=1, le=ID_MAX, description="Id of the plan")]
 
 
@@ -53,25 +65,78 @@ class ChangesOut(ResponseModel):
         description="Per service and region: before, after, and the share of each product's traffic in the change"
     )
     pull: dict[str, Any] = Field(description="Product -> region -> the constraints and costs that attract its traffic")
-    hardware_price: dict[str, Any] = Field(description="What one more unit of supply would save, by type and region")
+    hardware_price: dict[str, Any] = Field(
+        description="Cost that one more unit of supply would save, by hardware type and region"
+    )
 
 
 class PlanModelsOut(ResponseModel):
     """The plan's model of services and products, as in model.json."""
 
-    services: dict[str, Any] = Field(description="By name: metric, capacity, attribution, baseline, residual, ...")
+    services: dict[str, Any] = Field(description="Service -> metric, capacity, attribution, baseline, residual, ...")
     presence: dict[str, Any] = Field(description="Product -> region -> share of its traffic before the plan")
 
 
 class RegionLossesOut(ResponseModel):
-    """For each lost region, the capacity that services with load tests need."""
+    """The capacity that services need when a region is lost: from load tests, estimated, or not known."""
 
-    services: dict[str, Any] = Field(description="By name: whether its load tests are used, and their error")
+    services: dict[str, Any] = Field(description="Service -> whether its load tests are used, and their error")
     places: list[dict[str, Any]] = Field(
-        description="Per step, service and region: the loss that decides, capacity needed, planned, now and lacking"
+        description="Per step, service and region: the loss that decides, and capacity needed, planned, now, lacking"
     )
     without_load_tests: int
-    capacity_without_load_tests: float = Field(description="As a share of all capacity")
+    capacity_without_load_tests: float = Field(
+        description="Capacity of services without load tests, as a share of all capacity"
+    )
+    estimated: dict[str, Any] = Field(
+        default_factory=dict,
+        description="Service without a usable load test -> least need by its linear model in the first step, without a "
+        "limit on utilisation, and the capacity that the plan lacks for it",
+    )
+    estimated_places: list[dict[str, Any]] = Field(
+        default_factory=list, description="The places of these services that lack most, at most 1,000"
+    )
+    unsized: list[dict[str, Any]] = Field(
+        default_factory=list,
+        description="Services whose need is not known, with the reason: NotModelled (nothing measured) or NoUse",
+    )
+
+
+class PlaceDifferenceOut(ResponseModel):
+    """Capacity of a service, or traffic of a product, in a region: now, and as planned without and with the change."""
+
+    step: int
+    service: str | None = None
+    product: str | None = None
+    hardware_type: str | None = None
+    region: str
+    now: float
+    without: float | None = Field(description="null: without the change there is no plan")
+    with_: float = Field(alias="with")
+
+
+class ImpossibleOut(ResponseModel):
+    """Something that the plan could not do."""
+
+    reason: str = Field(description="SupplyLacking or GrowthWithheld")
+    message: str
+    numbers: dict[str, float]
+
+
+class WhatIfOut(ResponseModel):
+    """The difference that a what-if makes. Only places that differ are listed."""
+
+    asked: dict[str, Any]
+    capacity: list[PlaceDifferenceOut]
+    traffic: list[PlaceDifferenceOut]
+    impossible: list[ImpossibleOut]
+
+
+class ApplyIn(RequestModel):
+    """Why a plan that was made for review becomes the target."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"reason": "region west closes in May"}]})
+    reason: GivenReason
 
 
 class DagOut(ResponseModel):
@@ -81,7 +146,7 @@ class DagOut(ResponseModel):
     estimate_h: float
     critical_path: list[str]
     nodes: list[dict[str, Any]] = Field(description="Actions in an order that works")
-    edges: list[list[str]] = Field(description="[finished before, this]")
+    edges: list[list[str]] = Field(description="Pairs of actions: the first must finish before the second begins")
     pools: list[dict[str, Any]] = Field(
         default_factory=list, description="By region and hardware type: capacity used before, and room"
     )
@@ -136,6 +201,48 @@ def get_region_losses(placement_plan_id: _Id, context: Context) -> RegionLossesO
     return RegionLossesOut(**_document(context, placement_plan_id, DISASTER))
 
 
+@router.get("/{placement_plan_id}/what-if", operation_id="get_placement_plan_what_if", responses=problems(404))
+def get_what_if(placement_plan_id: _Id, context: Context) -> WhatIfOut:
+    """Return the difference that the what-if of a plan makes: capacity and traffic by place, and what is not
+    possible.
+    """
+    return WhatIfOut(**_document(context, placement_plan_id, WHAT_IF))
+
+
+@router.post(
+    "/{placement_plan_id}/apply",
+    operation_id="apply_placement_plan",
+    status_code=201,
+    response_model=PlacementPlanOut,
+    dependencies=[Depends(require(Role.OPERATOR))],
+    responses={201: {"headers": headers("Location")}, **problems(404, 409)},
+)
+def post_apply(placement_plan_id: _Id, body: ApplyIn, write: Write, principal: Asking, context: Context) -> Response:
+    """Make a plan for review the target, as a plan of its own. It is then executed like any other, with the same
+    approvals. 409 if another plan became the target since it was made.
+    """
+
+    def effect(tx: Transaction) -> Answer:
+        now = context.clock.now()
+        plan = load_placement_plan(tx, placement_plan_id)
+        if plan.committed:
+            raise Problem(409, "conflict", f"Placement plan {placement_plan_id} was not made for review.")
+        made = apply_placement_plan(tx, plan, now=now)
+        audit.append(
+            tx,
+            actor=principal.name,
+            action="apply",
+            subject_kind="placement_plan",
+            subject_id=made,
+            now=now,
+            after={"from_placement_plan_id": placement_plan_id},
+            reason=body.reason,
+        )
+        return Answer(201, _out(load_placement_plan(tx, made)), {"Location": f"/v1/placement-plans/{made}"})
+
+    return write.once(effect)
+
+
 @router.get("/{placement_plan_id}/dag", operation_id="get_placement_plan_dag", responses=problems(404))
 def get_dag(placement_plan_id: _Id, context: Context) -> DagOut:
     """Return the actions of the first step, each with the actions that must finish before it."""
@@ -146,7 +253,7 @@ def get_dag(placement_plan_id: _Id, context: Context) -> DagOut:
     "/{placement_plan_id}/pictures/{name}.svg",
     operation_id="get_placement_plan_picture",
     response_class=Response,
-    responses={200: {"content": {_SVG: {"schema": {"type": "string"}}}}, **problems(404)},
+    responses={**SVG_RESPONSE, **problems(404)},
 )
 def get_picture(
     placement_plan_id: _Id,
@@ -158,10 +265,7 @@ def get_picture(
     """Return a picture for review."""
     with context.database.snapshot() as tx:
         content = load_plan_file(tx, placement_plan_id, f"{name}.svg")
-    # A picture holds names that people chose. Forbid scripts in it, wherever a page shows it.
-    return Response(
-        content, media_type=_SVG, headers={"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
-    )
+    return picture(content)
 
 
 def _out(plan: StoredPlan) -> PlacementPlanOut:

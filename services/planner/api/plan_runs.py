@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -23,6 +25,7 @@ from libs.web.long_runs import LongRuns
 from libs.web.model import ID_MAX, Flag, PageOf, RequestModel, ResponseModel
 from libs.web.openapi import headers, problems
 from libs.web.reasons import GivenReason
+from services.planner.api.what_if_in import WhatIfIn
 
 router = APIRouter(prefix="/v1/plan-runs", tags=["plan runs"])
 _Id = Annotated[int, Path(ge=1, le=ID_MAX, description="Id of the run")]
@@ -34,6 +37,9 @@ class PlanRunIn(RequestModel):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"reason": "the new feed launches"}]})
     dry_run: Flag = Field(default=False, description="Plan for review only: the plan does not become the target")
+    what_if: WhatIfIn | None = Field(
+        default=None, description="Plan for a changed world, for review only: POST .../apply makes it the target"
+    )
     reason: GivenReason | None = Field(default=None, description="Why, for the audit trail")
 
 
@@ -45,6 +51,7 @@ class PlanRunOut(ResponseModel):
     requested_by: str | None
     request_reason: str | None
     dry_run: bool
+    what_if: dict[str, Any] | None = Field(description="The changes that it plans for")
     status: PlanRunStatus
     attempts: int = Field(description="Number of starts; a run starts again after its worker dies")
     input_versions: dict[str, int] | None = Field(description="Versions that the run reads; null before its start")
@@ -55,8 +62,8 @@ class PlanRunOut(ResponseModel):
     progress: dict[str, Any] = Field(description="phase, elapsed_s")
     report: dict[str, Any] | None = Field(description="Measurements, models, decisions, and seconds by phase")
     reason: str | None = Field(
-        description="Why there is no plan: MissingInputs, BadInputs, NothingMeasured, CostModel, NoPlan, PlanRefused, "
-        "OutOfTime, StalePlan, Crashed"
+        description="Why there is no plan: MissingInputs, BadInputs, BadWhatIf, NothingMeasured, CostModel, "
+        "NoPlan, PlanRefused, RegionUnknown, OutOfTime, StalePlan, Crashed"
     )
     error: str | None
     bundle: str | None = Field(
@@ -96,9 +103,13 @@ def post_plan_run(body: PlanRunIn, write: Write, principal: Asking, context: Con
     """
 
     def effect(tx: Transaction) -> Answer:
-        now = context.clock.now()
+        now, dry_run = context.clock.now(), body.dry_run or body.what_if is not None
+        what_if = None if body.what_if is None else asdict(body.what_if.what_if())
+        asked = json.loads(json.dumps(what_if))  # as the database returns it
         waiting = [
-            run for run in load_open_runs(tx) if run.status is PlanRunStatus.QUEUED and run.dry_run == body.dry_run
+            run
+            for run in load_open_runs(tx)
+            if run.status is PlanRunStatus.QUEUED and (run.dry_run, run.what_if) == (dry_run, asked)
         ]
         run = (
             waiting[0]
@@ -108,7 +119,8 @@ def post_plan_run(body: PlanRunIn, write: Write, principal: Asking, context: Con
                 trigger=PlanTrigger.REQUEST,
                 requested_by=principal.name,
                 request_reason=body.reason,
-                dry_run=body.dry_run,
+                dry_run=dry_run,
+                what_if=what_if,
                 now=now,
             )
         )

@@ -27,9 +27,9 @@ class WaitingOut(ResponseModel):
 
     spans: int
     batches: int
-    oldest_at: datetime | None = Field(description="Real time, not the Clock's")
+    oldest_at: datetime | None = Field(description="When the oldest was stored, in real time and not the Clock's")
     oldest_s: float
-    spans_max: int = Field(description="With more waiting spans, exports are answered with 429")
+    spans_max: int = Field(description="Largest number of waiting spans. Above it, exports are answered with 429")
 
 
 class TraceDayOut(ResponseModel):
@@ -37,11 +37,13 @@ class TraceDayOut(ResponseModel):
 
     day: date
     received: int
-    attributed: int = Field(description="To a product")
-    orphaned: int = Field(description="The caller's span never came, so the product is unknown")
-    late: int = Field(description="Their trace had been summed before")
+    attributed: int = Field(description="Spans attributed to a product")
+    orphaned: int = Field(description="Spans whose product is unknown, because the caller's span never came")
+    late: int = Field(description="Spans that came after their trace was summed")
     duplicates: int
-    rejected: int = Field(description="Not valid spans, or of services without a usable name; not counted as received")
+    rejected: int = Field(
+        description="Items that are not valid spans, or whose service has no usable name. `received` leaves them out"
+    )
 
 
 class MeasuredOut(ResponseModel):
@@ -56,7 +58,7 @@ class TelemetryOut(ResponseModel):
     """The amount of telemetry received."""
 
     waiting: WaitingOut
-    days: list[TraceDayOut] = Field(description="The latest first")
+    days: list[TraceDayOut] = Field(description="Latest day first")
     usage: MeasuredOut
     traffic: MeasuredOut
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from structlog import get_logger
 
+from libs.domain.placement_what_if import what_if_of
 from libs.domain.plan_run import PlanRun, PlanRunStatus
 from libs.domain.world import ServiceModels
 from libs.flux.models.cost_models import CostModelError
@@ -21,7 +23,9 @@ from libs.flux.planning import Planned, plan_world
 from libs.flux.program.placement import NoPlanError, StoppedError
 from libs.flux.report.headroom import headroom_document
 from libs.flux.report.summary import models_document
+from libs.flux.report.what_if import difference_document
 from libs.flux.reservation_sizes import ReservationTable
+from libs.flux.what_if import WhatIfError, changed_world
 from libs.interchange.files.tables import Content
 from libs.interchange.world.service_models import service_models_document
 from libs.jobs.progress import ProgressRecorder
@@ -46,11 +50,12 @@ from libs.store.planner.service_models import forget_service_models, save_servic
 from libs.store.platform.database import Database
 from libs.store.platform.errors import UNAVAILABLE
 from libs.store.telemetry.window import load_telemetry
-from services.planner.document_names import MODEL
+from services.planner.document_names import MODEL, WHAT_IF
 from services.planner.documents import plan_files, plan_summary
 from services.planner.kept_bundles import keep_world
+from services.planner.remote_regions import REGION_UNKNOWN, RegionReading, RegionsUnknown, RemoteRegions
 from services.planner.settings import PlannerSettings
-from services.planner.snapshot import CannotPlan, Measure, PlanSnapshot, load_plan_snapshot
+from services.planner.snapshot import CannotPlan, Measure, PlanSnapshot, load_plan_snapshot, load_region_question
 
 log = get_logger(__name__)
 ATTEMPTS_MAX = 3
@@ -70,6 +75,7 @@ class MakePlacementPlan:
     clock: Clock
     settings: PlannerSettings
     measure: Measure = load_telemetry
+    regions: RemoteRegions = field(default_factory=lambda: RemoteRegions({}))
     lost: Callable[[], bool] = lambda: False
     """Whether this attempt has lost its lease."""
 
@@ -105,8 +111,12 @@ class MakePlacementPlan:
             if progress.cancelled():
                 return self._finish(run, PlanRunStatus.CANCELLED)
             return self._finish(run, PlanRunStatus.FAILED, "OutOfTime", f"{stopped}; PLIMSOLL_PLAN_SOLVE_S_MAX.")
+        except RegionsUnknown as unknown:
+            return self._finish(run, PlanRunStatus.FAILED, REGION_UNKNOWN, str(unknown))
         except CannotPlan as cannot:
             return self._finish(run, PlanRunStatus.FAILED, cannot.reason, str(cannot))
+        except WhatIfError as error:
+            return self._finish(run, PlanRunStatus.FAILED, "BadWhatIf", f"{error}.")
         except CostModelError as cost_model:
             return self._finish(run, PlanRunStatus.FAILED, "CostModel", str(cost_model))
         except NoPlanError as no_plan:
@@ -129,13 +139,23 @@ class MakePlacementPlan:
 
     def _plan(self, run: PlanRun, progress: ProgressRecorder) -> PlanRunStatus:
         step_s: dict[str, float] = {}
+        step = timedelta(days=self.settings.step_days)
+        with self.database.snapshot() as tx:
+            question = load_region_question(tx, run, self.regions.portals.keys(), step=step)
+        elsewhere: Mapping[str, RegionReading] = {}
+        if question is not None:
+            progress.report("regions")
+            with span("plan regions"), _timed(step_s, "regions"):
+                elsewhere = self.regions.read(question)
+            progress.report("loading")
         with span("plan load"), _timed(step_s, "load"), self.database.snapshot() as tx:
             found = load_plan_snapshot(
                 tx,
                 run,
                 self.measure,
                 executed_plans=self.settings.executed_plans,
-                step=timedelta(days=self.settings.step_days),
+                step=step,
+                elsewhere=elsewhere,
             )
         bundle = self._keep(run, found.files)
         progress.report("model")
@@ -150,29 +170,44 @@ class MakePlacementPlan:
             save_service_models(tx, run.plan_run_id, document["services"])
             crash_point("planner.model.before")
         crash_point("planner.model.after")
+        solve = partial(
+            plan_world,
+            limits=Limits(time_s_max=self.settings.solve_s_max),
+            cancelled=lambda: progress.cancelled() or self.lost(),
+            entering=progress.report,
+        )
+        world, before = (found.words, models, found.inputs), None
+        if run.what_if is not None:
+            with span("plan solve without the change"), _timed(step_s, "plan_without"), suppress(NoPlanError):
+                before = solve(*world)
+            world = changed_world(*world, what_if_of(run.what_if))
         with span("plan solve"), _timed(step_s, "plan"):
-            planned = plan_world(
-                found.words,
-                models,
-                found.inputs,
-                limits=Limits(time_s_max=self.settings.solve_s_max),
-                cancelled=lambda: progress.cancelled() or self.lost(),
-                entering=progress.report,
-            )
+            planned = solve(*world)
         if progress.cancelled():
             raise StoppedError("cancelled")
         progress.report("commit")
-        return self._commit(run, found, models, planned, step_s)
+        return self._commit(run, found, models, planned, step_s, before)
 
     def _keep(self, run: PlanRun, files: Mapping[str, Content]) -> Path:
         most = self.settings.bundles_max
         return keep_world(self.settings.bundle_dir, files, plan_run_id=run.plan_run_id, most=most)
 
     def _commit(
-        self, run: PlanRun, found: PlanSnapshot, models: ServiceModels, planned: Planned, step_s: dict[str, float]
+        self,
+        run: PlanRun,
+        found: PlanSnapshot,
+        models: ServiceModels,
+        planned: Planned,
+        step_s: dict[str, float],
+        before: Planned | None,
     ) -> PlanRunStatus:
-        """Commit in one transaction the plan with its documents, the target, and the end of the run."""
+        """Commit in one transaction the plan with its documents, the target, and the end of the run.
+
+        before   of a what-if: the plan without its changes
+        """
         files, summary, now = plan_files(planned), plan_summary(planned, found.starts), self.clock.now()
+        if run.what_if is not None:
+            files[WHAT_IF] = json.dumps({"asked": run.what_if, **difference_document(before, planned)}).encode()
         with span("plan commit"), self.database.write() as tx:
             placement_plan_id = commit_placement_plan(
                 tx,
@@ -214,6 +249,7 @@ class MakePlacementPlan:
                     requested_by=run.requested_by,
                     request_reason=run.request_reason,
                     dry_run=run.dry_run,
+                    what_if=run.what_if,
                     now=now,
                 )
         PLAN_RUNS.count(status.value, reason)
@@ -246,6 +282,7 @@ def _report(
         "spans": int(found.demand.spans.sum()),
         "unknown": dict(found.unknown),
         "unsummed": found.unsummed,
+        "regions_read": list(found.regions_read),
         "models": models_document(found.words, models),
         "plan": summary,
         "headroom": headroom_document(

@@ -15,6 +15,7 @@ from libs.store.planner.plan_runs import create_plan_run, load_open_runs, was_sc
 from libs.store.planner.planning_inputs import list_current
 from libs.store.platform.database import Database
 from libs.store.platform.jobs import enqueue
+from services.planner.remote_regions import REGION_UNKNOWN
 
 log = get_logger(__name__)
 
@@ -23,7 +24,8 @@ log = get_logger(__name__)
 class SchedulePlanRuns:
     """Appends the week's scheduled run, unless it exists, another run is open, or all required inputs are missing.
 
-    Weeks begin at `hour` UTC of `weekday` (0: Monday). One run makes up for all missed weeks. Idempotent within a week.
+    Weeks begin at `hour` UTC of `weekday` (0: Monday). One run makes up for all missed weeks. Idempotent within a week,
+    but a run is appended again while regions did not answer.
     """
 
     database: Database
@@ -37,7 +39,7 @@ class SchedulePlanRuns:
             if not {one.name for one in list_current(tx)} & {*REQUIRED}:
                 log.info("plan.not_scheduled", reason="no inputs")
                 return None
-            if was_scheduled(tx, since=self._week()):
+            if was_scheduled(tx, since=self._week(), passing=[REGION_UNKNOWN]):
                 return None
             open_runs = load_open_runs(tx)
             run = next((r for r in open_runs if not r.dry_run), None)

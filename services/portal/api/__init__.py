@@ -3,6 +3,7 @@
 from libs.web.serving import ServiceApi
 from services.portal.api import (
     applications,
+    approval_figures,
     approval_limits,
     approvals,
     capacity_requests,
@@ -12,6 +13,7 @@ from services.portal.api import (
     reservation_servers,
     reservations,
     rru_classes,
+    sessions,
     tokens,
 )
 from services.portal.solving_code import load_solving_code
@@ -22,11 +24,13 @@ ROUTERS = (
     reservation_servers.router,
     reservation_history.router,
     approvals.router,
+    approval_figures.router,
     approval_limits.router,
     applications.router,
     quotas.router,
     rru_classes.router,
     explanations.router,
+    sessions.router,
     tokens.router,
 )
 API = ServiceApi(routers=ROUTERS, prepare=lambda app: load_solving_code())

@@ -2,30 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Query, Response
 from pydantic import ConfigDict, Field
 
-from libs.domain.approval import ApprovalKind, ApprovalStatus
-from libs.domain.principal import Role
+from libs.domain.approval import Approval, ApprovalKind, ApprovalStatus
+from libs.domain.plan_execution import RejectKind, Verb
+from libs.domain.principal import Principal, Role
 from libs.store.capacity.approvals import list_approvals, load_approval
 from libs.store.platform.database import Transaction
 from libs.web.approval_out import ApprovalOut
 from libs.web.auth import Asking, require
-from libs.web.context import Context
+from libs.web.context import Context, WebContext
 from libs.web.cursors import Paging, next_cursor
+from libs.web.execution_commands import give_once
 from libs.web.generations import ExpectedGeneration, etag
-from libs.web.idempotency import Answer, Write
-from libs.web.model import ID_MAX, PageOf, RequestModel, SomeName
+from libs.web.idempotency import Answer, Write, Writer
+from libs.web.model import ID_MAX, Number, PageOf, RequestModel, SomeName
 from libs.web.openapi import headers, problems
+from libs.web.problems import FieldError, invalid
 from libs.web.reasons import GivenReason
+from services.portal.decide_actions import decide_action, require_decider
 from services.portal.decide_approvals import approve, reject
 from services.portal.submit_requests import require_region
 
 router = APIRouter(prefix="/v1/approvals", tags=["approvals"])
 _NOUN = "approvals"
-_OPERATOR = [Depends(require(Role.OPERATOR))]
+_DECIDER = [Depends(require(Role.REQUESTER))]
+"""Operators decide on everything, and owners on actions of their services: `require_decider` checks which."""
 ApprovalId = Annotated[int, Path(ge=1, le=ID_MAX, description="Id of the approval")]
 
 
@@ -36,6 +43,24 @@ class DecisionIn(RequestModel):
     reason: GivenReason = Field(description="One line")
 
 
+class RejectionIn(DecisionIn):
+    """A rejection. Planners learn from counts of the kinds."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"reason": "too small to bother", "reject_kind": "too_small"}]}
+    )
+    reject_kind: RejectKind | None = Field(default=None, description="Of an action of a plan: the kind of the reason")
+
+
+class EditIn(RejectionIn):
+    """Another size of an action."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"size": 120, "reason": "a launch", "reject_kind": "too_little_headroom"}]}
+    )
+    size: Annotated[Number, Field(ge=0, le=1e15)] = Field(description="In units of the hardware type")
+
+
 @router.get("", operation_id="list_approvals")
 def get_approvals(
     context: Context,
@@ -43,18 +68,22 @@ def get_approvals(
     region: Annotated[SomeName | None, Query(description="Of this region only")] = None,
     status: Annotated[ApprovalStatus | None, Query(description="With this status only; pending: undecided")] = None,
     kind: Annotated[ApprovalKind | None, Query(description="Of this kind only")] = None,
+    owner: Annotated[SomeName | None, Query(description="Of this owner only")] = None,
     capacity_request_id: Annotated[int | None, Query(ge=1, le=ID_MAX, description="Of this request only")] = None,
+    plan_execution_id: Annotated[int | None, Query(ge=1, le=ID_MAX, description="Of this execution only")] = None,
 ) -> PageOf[ApprovalOut]:
     """List approvals, latest first."""
     before = paging.after(_NOUN)
     with context.database.snapshot() as tx:
-        if region is not None:
+        if region is not None and kind is not ApprovalKind.PLAN_ACTION and plan_execution_id is None:
             require_region(tx, region, location="query")
         page = list_approvals(
             tx,
             region=region,
             status=status,
             kind=kind,
+            owner=owner,
+            plan_execution_id=plan_execution_id,
             capacity_request_id=capacity_request_id,
             before=before,
             limit=paging.limit,
@@ -78,7 +107,7 @@ def get_approval(approval_id: ApprovalId, context: Context, response: Response) 
     "/{approval_id}/approve",
     operation_id="approve_approval",
     response_model=ApprovalOut,
-    dependencies=_OPERATOR,
+    dependencies=_DECIDER,
     responses={200: {"headers": headers("ETag")}, **problems(404, 409)},
 )
 def post_approve(
@@ -89,24 +118,70 @@ def post_approve(
     principal: Asking,
     context: Context,
 ) -> Response:
-    """Approve a change. A request is assessed again at once, and later changes may still cause its refusal."""
-
-    def effect(tx: Transaction) -> Answer:
-        now = context.clock.now()
-        found = approve(tx, approval_id, generation=expected, actor=principal.name, reason=body.reason, now=now)
-        return Answer(200, ApprovalOut.model_validate(found), etag(found.generation))
-
-    return write.once(effect)
+    """Approve a change. A request is assessed again at once, and later changes may still cause its refusal. Owners
+    approve actions of plans on their own services; all else needs an operator.
+    """
+    decide = partial(approve, approval_id=approval_id, generation=expected, actor=principal.name, reason=body.reason)
+    return _decide(write, principal, context, approval_id, expected, Verb.APPROVE, body.reason, otherwise=decide)
 
 
 @router.post(
     "/{approval_id}/reject",
     operation_id="reject_approval",
     response_model=ApprovalOut,
-    dependencies=_OPERATOR,
+    dependencies=_DECIDER,
     responses={200: {"headers": headers("ETag")}, **problems(404, 409)},
 )
 def post_reject(
+    approval_id: ApprovalId,
+    body: RejectionIn,
+    expected: ExpectedGeneration,
+    write: Write,
+    principal: Asking,
+    context: Context,
+) -> Response:
+    """Reject a change. The requester sees the reason. A rejected action of a plan is skipped, with all that needs
+    it.
+    """
+    decide = partial(reject, approval_id=approval_id, generation=expected, actor=principal.name, reason=body.reason)
+    return _decide(
+        *(write, principal, context, approval_id, expected, Verb.REJECT, body.reason),
+        otherwise=decide,
+        reject_kind=body.reject_kind,
+    )
+
+
+@router.post(
+    "/{approval_id}/edit",
+    operation_id="edit_approval",
+    response_model=ApprovalOut,
+    dependencies=_DECIDER,
+    responses={200: {"headers": headers("ETag")}, **problems(404, 409)},
+)
+def post_edit(
+    approval_id: ApprovalId,
+    body: EditIn,
+    expected: ExpectedGeneration,
+    write: Write,
+    principal: Asking,
+    context: Context,
+) -> Response:
+    """Change the size that an action of a plan leads to. The approval of the new size stays pending."""
+    return _decide(
+        *(write, principal, context, approval_id, expected, Verb.EDIT, body.reason),
+        reject_kind=body.reject_kind,
+        size=body.size,
+    )
+
+
+@router.post(
+    "/{approval_id}/take-over",
+    operation_id="take_over_approval",
+    response_model=ApprovalOut,
+    dependencies=_DECIDER,
+    responses={200: {"headers": headers("ETag")}, **problems(404, 409)},
+)
+def post_take_over(
     approval_id: ApprovalId,
     body: DecisionIn,
     expected: ExpectedGeneration,
@@ -114,11 +189,46 @@ def post_reject(
     principal: Asking,
     context: Context,
 ) -> Response:
-    """Reject a change. The requester sees the reason."""
+    """Take an action of a plan over, to do it by hand. The command `complete` of its execution says when it is
+    done.
+    """
+    return _decide(write, principal, context, approval_id, expected, Verb.TAKE_OVER, body.reason)
+
+
+def _decide(
+    write: Writer,
+    principal: Principal,
+    context: WebContext,
+    approval_id: int,
+    expected: int,
+    verb: Verb,
+    reason: str,
+    *,
+    otherwise: Callable[..., Approval] | None = None,
+    reject_kind: RejectKind | None = None,
+    size: float | None = None,
+) -> Response:
+    """Decide on an action with a command, or on all else with `otherwise`."""
 
     def effect(tx: Transaction) -> Answer:
         now = context.clock.now()
-        found = reject(tx, approval_id, generation=expected, actor=principal.name, reason=body.reason, now=now)
+        approval = load_approval(tx, approval_id)
+        require_decider(principal, approval)
+        if approval.plan_execution_id is None and otherwise is not None:
+            if reject_kind is not None:
+                message = "is for actions of plans; say why in reason"
+                raise invalid(FieldError(field="reject_kind", location="body", code="not_for_this", message=message))
+            found = otherwise(tx, now=now)
+        else:
+            found = decide_action(
+                *(tx, approval, verb),
+                generation=expected,
+                actor=principal.name,
+                reason=reason,
+                now=now,
+                reject_kind=reject_kind,
+                size=size,
+            )
         return Answer(200, ApprovalOut.model_validate(found), etag(found.generation))
 
-    return write.once(effect)
+    return give_once(write, effect)

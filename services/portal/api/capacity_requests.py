@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Query, Response
-from pydantic import ConfigDict, Field
 
-from libs.domain.capacity_request import CapacityRequest, CapacityRequestKind, CapacityRequestPhase
+from libs.domain.capacity_request import CapacityRequest, CapacityRequestPhase
 from libs.domain.principal import Principal, Role
 from libs.reconcile.errors import StaleGeneration
 from libs.reconcile.jobs import ASSESS
@@ -29,11 +28,11 @@ from libs.web.context import Context, WebContext
 from libs.web.cursors import Paging, next_cursor
 from libs.web.generations import ExpectedGeneration, etag
 from libs.web.idempotency import Answer, Write
-from libs.web.model import ID_MAX, Name, PageOf, RequestModel, SomeName, Whole
+from libs.web.model import ID_MAX, PageOf, SomeName
 from libs.web.openapi import headers, problems
-from libs.web.problems import FieldError, Problem, invalid
-from libs.web.reasons import GivenReason, ReasonQuery
-from libs.web.specs import SpecIn
+from libs.web.problems import Problem
+from libs.web.reasons import ReasonQuery
+from services.portal.api.capacity_request_in import CapacityRequestIn, CapacityRequestPatch, submission_of
 from services.portal.api.capacity_request_out import CapacityRequestOut, request_out
 from services.portal.api.dry_runs import answer_dry_run
 from services.portal.record_request import keep
@@ -41,52 +40,13 @@ from services.portal.submit_requests import (
     Submission,
     check_amendment,
     require_few_undecided,
-    require_live,
     require_region,
-    submit_create,
-    submit_delete,
-    submit_resize,
 )
 
 router = APIRouter(prefix="/v1/capacity-requests", tags=["capacity requests"])
 _NOUN = "capacity-requests"
 RequestId = Annotated[int, Path(ge=1, le=ID_MAX, description="Id of the capacity request")]
 DryRun = Annotated[bool, Query(description="Assess it against the region as it is, and change nothing: answers 200")]
-
-
-_EXAMPLE: dict[str, Any] = {
-    "kind": "create",
-    "region": "west",
-    "reservation": "web",
-    "owner": "web-team",
-    "spec": {"capacity_rru": 6, "rru": {"hw-a": 1, "hw-b": 1.5}, "msb_spread_limit": 0.5},
-}
-
-
-class CapacityRequestIn(RequestModel):
-    """A request. A create needs owner and spec, a resize needs spec, a delete needs neither."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
-    kind: CapacityRequestKind
-    region: SomeName
-    reservation: Name = Field(description="Name of the reservation, unique among the region's live ones")
-    owner: Name | None = Field(default=None, description="The responsible owner; for a create")
-    spec: SpecIn | None = Field(
-        default=None, description="The wanted capacity and its constraints; for a create or a resize"
-    )
-    reservation_generation: Annotated[Whole, Field(ge=1, le=ID_MAX)] | None = Field(
-        default=None,
-        description="For a resize or delete: the generation that you have read; if omitted, the present one",
-    )
-    reason: GivenReason | None = Field(default=None, description="Why, for the audit trail and for the approver")
-
-
-class CapacityRequestPatch(RequestModel):
-    """The fields to amend. Omitted fields of the spec stay."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [{"spec": {"capacity_rru": 5}, "reason": "less will do"}]})
-    spec: SpecIn
-    reason: GivenReason | None = Field(default=None, description="Why; if omitted, the earlier reason stays")
 
 
 def answer_submission(
@@ -129,11 +89,11 @@ def create_capacity_request(
     """Request a new reservation, a change of one, or its end. Poll the Location of the answer for the decision."""
     if dry_run:
         with context.database.snapshot() as tx:
-            submission = _submission(tx, body, now=context.clock.now())
+            submission = submission_of(tx, body, now=context.clock.now())
         return answer_dry_run(submission, principal=principal, context=context)
 
     def effect(tx: Transaction) -> Answer:
-        submission = _submission(tx, body, now=context.clock.now())
+        submission = submission_of(tx, body, now=context.clock.now())
         return answer_submission(
             tx, submission, given_reason=body.reason, principal=principal, context=context, status_code=201
         )
@@ -292,37 +252,3 @@ def _audit_change(
 
 def _told(request: CapacityRequest) -> dict[str, object]:
     return {"phase": request.phase.value, "spec": None if request.spec is None else spec_json(request.spec)}
-
-
-def _submission(tx: Transaction, body: CapacityRequestIn, *, now: datetime) -> Submission:
-    """Return the submission in the body of a request. Raises Problem for a field that the kind of request lacks or does
-    not have.
-    """
-    create, delete = body.kind is CapacityRequestKind.CREATE, body.kind is CapacityRequestKind.DELETE
-    errors = [
-        _error(field, given, body.kind)
-        for field, given, needed, allowed in (
-            ("owner", body.owner is not None, create, create),
-            ("spec", body.spec is not None, not delete, not delete),
-            ("reservation_generation", body.reservation_generation is not None, False, not create),
-        )
-        if (needed and not given) or (given and not allowed)
-    ]
-    if errors:
-        raise invalid(*errors)
-    if create:
-        assert body.owner is not None
-        assert body.spec is not None
-        spec = body.spec.to_spec()
-        return submit_create(tx, region=body.region, name=body.reservation, owner=body.owner, spec=spec, now=now)
-    reservation = require_live(tx, body.region, body.reservation)
-    generation = body.reservation_generation or reservation.generation
-    if delete:
-        return submit_delete(tx, reservation, generation=generation)
-    assert body.spec is not None
-    return submit_resize(tx, reservation, body.spec.to_spec(reservation.spec), generation=generation, now=now)
-
-
-def _error(field: str, given: bool, kind: CapacityRequestKind) -> FieldError:
-    code, message = ("not_expected", "does not belong to") if given else ("missing", "is required for")
-    return FieldError(field=field, location="body", code=code, message=f"{message} a {kind}")

@@ -18,5 +18,5 @@ def answer_dry_run(submission: Submission, *, principal: Principal, context: Web
     require_owner(principal, submission.owner)
     from services.portal.dry_run import preview  # imported here because of services.portal.solving_code
 
-    judgement = preview(context.database, context.clock, submission, token_id=principal.token_id)
+    judgement = preview(context.database, context.clock, submission, holder=principal.holder)
     return JSONResponse(would_be_out(submission, judgement, requested_by=principal.name).model_dump(mode="json"))

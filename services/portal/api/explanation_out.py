@@ -6,14 +6,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from libs.domain.departure_wait import DepartureWait
 from libs.domain.readiness import ReadinessHistory
 from libs.domain.reservation import Reservation
+from libs.domain.reservation_motion import ReservationMotion
 from libs.ras.evaluate import Score
 from libs.ras.explain.deciders import Decider
 from libs.ras.explain.explanation import Explanation
 from libs.ras.explain.move import MoveEffect
 from libs.ras.explain.words import claim, effect_words, paragraph, server_words
+from libs.web.motion_out import LoanSummaryOut, UrgentSummaryOut
 from libs.web.wait_out import DepartureWaitOut
 from services.portal.api.explanation_shapes import (
     AffectedOut,
@@ -34,13 +35,14 @@ from services.portal.api.reservation_out import ready_condition
 
 
 def explanation_out(
-    e: Explanation, reservation: Reservation, history: ReadinessHistory, wait: DepartureWait | None
+    e: Explanation, reservation: Reservation, history: ReadinessHistory, motion: ReservationMotion
 ) -> ExplanationOut:
     """Return the explanation of a reservation as JSON, with the capacity that it holds now."""
-    last, ready = e.last_solve, ready_condition(reservation, history)
-    now = f"Now it {ready.message[0].lower()}{ready.message[1:]}"
+    last, ready = e.last_solve, ready_condition(reservation, history, motion)
+    held = ready_condition(reservation, history, ReservationMotion()).message
+    now = f"Now it {held[0].lower()}{held[1:]} {motion.message}".rstrip()
     return ExplanationOut(
-        summary=paragraph(e, now=now if wait is None else f"{now} {wait.message}"),
+        summary=paragraph(e, now=now),
         reservation=e.reservation,
         capacity_rru=e.capacity_rru,
         survives_msb_loss=e.survives_msb_loss,
@@ -48,7 +50,9 @@ def explanation_out(
         held_rru=reservation.held.total_rru,
         held_after_msb_loss_rru=reservation.held.total_rru - reservation.held.worst_msb_rru,
         ready=ready,
-        waits=None if wait is None else DepartureWaitOut.model_validate(wait),
+        waits=None if motion.wait is None else DepartureWaitOut.model_validate(motion.wait),
+        loans=None if motion.loans is None else LoanSummaryOut.model_validate(motion.loans),
+        urgent=None if motion.urgent is None else UrgentSummaryOut.model_validate(motion.urgent),
         servers=e.servers,
         standing=StandingOut.model_validate(e.standing),
         worst_msb=e.worst_msb,

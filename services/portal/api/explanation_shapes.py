@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from libs.web.model import ResponseModel
+from libs.web.motion_out import LoanSummaryOut, UrgentSummaryOut
 from libs.web.wait_out import DepartureWaitOut
 from services.portal.api.reservation_out import Condition
 
@@ -12,13 +13,13 @@ from services.portal.api.reservation_out import Condition
 class CostOut(ResponseModel):
     """Costs by term, in the policy's currency."""
 
-    stability: float = Field(description="Cost of servers that leave (expression 1)")
-    rack_spread: float = Field(description="Cost of capacity above the limit of a rack (2)")
-    msb_spread: float = Field(description="Cost of capacity above the limit of an MSB (3)")
-    buffer: float = Field(description="Cost of the embedded buffer (4)")
+    stability: float = Field(description="Cost of servers that leave (RAS, expression 1)")
+    rack_spread: float = Field(description="Cost of capacity above the limit of a rack (RAS, expression 2)")
+    msb_spread: float = Field(description="Cost of capacity above the limit of an MSB (RAS, expression 3)")
+    buffer: float = Field(description="Cost of the embedded buffer (RAS, expression 4)")
     surplus: float = Field(description="Cost of servers above the fewest that could give the capacity")
-    short: float = Field(description="Cost of missing capacity (6)")
-    affinity: float = Field(description="Cost of capacity outside its datacenters' bands (7)")
+    short: float = Field(description="Cost of missing capacity (RAS, expression 6)")
+    affinity: float = Field(description="Cost of capacity outside the bands of datacenters (RAS, expression 7)")
     total: float
 
 
@@ -46,7 +47,7 @@ class TypeUseOut(ResponseModel):
     hardware_type: str
     rru_per_server: float
     servers: int
-    free_servers: int = Field(description="In no reservation and bound to none, up, and in a known state: usable now")
+    free_servers: int = Field(description="Usable now: up, in a known state, in no reservation and not bound to one")
 
 
 class PlaceChangeOut(ResponseModel):
@@ -54,17 +55,19 @@ class PlaceChangeOut(ResponseModel):
 
     msb: str
     hardware_type: str
-    with_it: int = Field(description="Servers in the present region")
-    without_it: int = Field(description="Servers in the best answer without the decider")
+    with_it: int = Field(description="Servers now")
+    without_it: int = Field(description="Servers in the best answer without this constraint or cost")
 
 
 class OutcomeOut(ResponseModel):
     """The best answer without one constraint or cost, with the servers of other reservations fixed."""
 
-    decides: bool | None = Field(description="Whether a better answer exists without it; null: not settled in time")
-    saves: float = Field(description="What that answer saves in all other costs")
-    short_rru: float = Field(description="Missing capacity without it")
-    short_rru_now: float = Field(description="Missing capacity with it")
+    decides: bool | None = Field(
+        description="Whether a better answer exists without this constraint or cost; null: not known in time"
+    )
+    saves: float = Field(description="Amount by which that answer lowers all other costs")
+    short_rru: float = Field(description="RRU that the reservation lacks in that answer")
+    short_rru_now: float = Field(description="RRU that the reservation lacks now")
     changes: list[PlaceChangeOut]
 
 
@@ -72,10 +75,14 @@ class DeciderOut(ResponseModel):
     """One constraint or cost, and the best answers without it."""
 
     name: str = Field(examples=["MsbLoss", "Supply"])
-    subject: str | None = Field(description="The hardware type, for Supply")
+    subject: str | None = Field(description="The hardware type, for the decider Supply; null for others")
     claim: str = Field(description="For people")
-    now: OutcomeOut = Field(description="With priced moves: whether it keeps the present servers")
-    afresh: OutcomeOut | None = Field(description="With free moves: whether it shapes the reservation")
+    now: OutcomeOut = Field(
+        description="The outcome if moves cost what they do: whether the decider keeps the present servers"
+    )
+    afresh: OutcomeOut | None = Field(
+        description="The outcome if moves were free: whether the decider shapes the reservation"
+    )
 
 
 class ShortageOut(ResponseModel):
@@ -103,12 +110,20 @@ class ExplanationOut(ResponseModel):
     reservation: str
     capacity_rru: float
     survives_msb_loss: bool
-    target_rru: float = Field(description="What its target bindings will give; the explanation is by these")
-    held_rru: float = Field(description="What its servers give that have joined and are up")
-    held_after_msb_loss_rru: float = Field(description="Likewise without the MSB that gives most")
+    target_rru: float = Field(
+        description="RRU that its target bindings will give. The explanation is about target bindings"
+    )
+    held_rru: float = Field(description="RRU of the servers that have joined it and are up")
+    held_after_msb_loss_rru: float = Field(description="RRU of the same servers without the MSB that gives most")
     ready: Condition = Field(description="Whether the servers that it holds now keep the promise")
     waits: DepartureWaitOut | None = Field(
-        description="Its servers that may not leave it yet, and what they wait for; null: none waits"
+        description="Servers that may not leave the reservation yet, and the cause; null: all may leave"
+    )
+    loans: LoanSummaryOut | None = Field(
+        description="Servers lent to the reservation for the time of an exchange; null: none"
+    )
+    urgent: UrgentSummaryOut | None = Field(
+        description="Servers that operators want out of the reservation at once; null: none"
     )
     servers: int
     standing: StandingOut

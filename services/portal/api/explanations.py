@@ -38,8 +38,8 @@ def get_explanation(
     from services.portal.explain_reservation import explain_reservation, explain_server
 
     if server is not None:
-        effects = explain_server(context.database, reservation_id, server, to, token_id=principal.token_id)
+        effects = explain_server(context.database, reservation_id, server, to, holder=principal.holder)
         return server_explanation_out(effects, asked=to is not None)
     if to is not None:
         raise invalid(FieldError(field="server", location="query", code="missing", message="is required with `to`"))
-    return explanation_out(*explain_reservation(context.database, reservation_id, token_id=principal.token_id))
+    return explanation_out(*explain_reservation(context.database, reservation_id, holder=principal.holder))

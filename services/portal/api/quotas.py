@@ -48,12 +48,12 @@ class QuotaOut(ResponseModel):
 
     region: str
     owner: str
-    limit_cost_units: float | None = Field(description="null: none")
+    limit_cost_units: float | None = Field(description="null: no limit")
     used_cost_units: float = Field(
-        description="For each reservation the most that it may come to hold, with its buffers and shares. If it holds "
-        "more, for instance servers on their way back, what it holds"
+        description="Sum over the owner's reservations. Each counts the most that it may come to hold, with its "
+        "buffers, or what it holds now if that is more"
     )
-    pending_cost_units: float = Field(description="What undecided requests would add")
+    pending_cost_units: float = Field(description="Cost units that undecided requests would add")
     generation: int = Field(description="0 if no limit was ever set; send it as If-Match")
 
 

@@ -26,11 +26,15 @@ class ReadinessIntervalOut(ResponseModel):
 
     from_at: datetime
     until_at: datetime = Field(description="Start of the next interval; of the latest, when the platform last looked")
-    ready: ConditionStatus = Field(description="Status of the condition Ready; Unknown: no promise, or nobody looked")
+    ready: ConditionStatus = Field(
+        description="Status of the condition Ready; Unknown: no promise, or the platform did not look"
+    )
     reason: Readiness = Field(description="Reason of the condition Ready; NotWatched: the platform was down")
-    capacity_rru: float = Field(description="Promised")
-    held_rru: float | None = Field(description="What its servers gave that had joined and were up; null: not watched")
-    held_after_msb_loss_rru: float | None = Field(description="Likewise without the MSB that gave most")
+    capacity_rru: float = Field(description="Promised RRU")
+    held_rru: float | None = Field(description="RRU of the servers that had joined it and were up; null: not watched")
+    held_after_msb_loss_rru: float | None = Field(
+        description="RRU of the same servers without the MSB that gave most; null: not watched"
+    )
     observed_generation: int = Field(description="Generation of the spec that promised it")
 
 

@@ -8,12 +8,13 @@ from typing import Literal
 
 from pydantic import Field
 
-from libs.domain.departure_wait import DepartureWait
 from libs.domain.readiness import Readiness, ReadinessHistory, readiness_of
 from libs.domain.reservation import Coverage, Reservation, ReservationKind
+from libs.domain.reservation_motion import ReservationMotion
 from libs.domain.reservation_phase import ReservationPhase
 from libs.store.capacity.reservation_servers import ServerCount
 from libs.web.model import ResponseModel
+from libs.web.motion_out import LoanSummaryOut, UrgentSummaryOut
 from libs.web.specs import SpecOut
 from libs.web.wait_out import DepartureWaitOut
 
@@ -28,9 +29,7 @@ class Condition(ResponseModel):
     reason: str = Field(description="Identifier to match on")
     message: str = Field(description="For people: the state, and what to do next")
     observed_generation: int | None = Field(description="The generation of the spec that was assessed")
-    last_transition: datetime | None = Field(
-        description="Since when it has this status; null: never, or the change of the last seconds is not recorded yet"
-    )
+    last_transition: datetime | None = Field(description="When it got this status; null: not recorded, or not yet")
 
 
 class CoverageOut(ResponseModel):
@@ -39,9 +38,11 @@ class CoverageOut(ResponseModel):
     servers: int
     unavailable_servers: int
     total_rru: float
-    worst_msb_rru: float = Field(description="Capacity in its largest MSB")
+    worst_msb_rru: float = Field(description="RRU in the MSB that gives most")
     worst_msb: str | None
-    shortfall_rru: float = Field(description="Wanted capacity less the surviving one; 0 if covered")
+    shortfall_rru: float = Field(
+        description="RRU that the capacity lacks: after the loss of an MSB, if the reservation must survive one"
+    )
 
 
 class ServerCountOut(ResponseModel):
@@ -49,8 +50,8 @@ class ServerCountOut(ResponseModel):
 
     hardware_type: str
     msb: str
-    current: int = Field(description="Bound now")
-    target: int = Field(description="Decided")
+    current: int = Field(description="Servers bound now")
+    target: int = Field(description="Servers that target bindings give")
 
 
 class ReservationStatus(ResponseModel):
@@ -58,23 +59,29 @@ class ReservationStatus(ResponseModel):
 
     phase: ReservationPhase
     conditions: list[Condition]
-    capacity_rru: float = Field(description="Promised")
-    target_rru: float = Field(description="What the target bindings will give")
-    held_rru: float = Field(description="What its servers give that have joined and are up")
-    held_after_msb_loss_rru: float = Field(description="Likewise without the MSB that gives most")
+    capacity_rru: float = Field(description="Promised RRU")
+    target_rru: float = Field(description="RRU that its target bindings will give")
+    held_rru: float = Field(description="RRU of the servers that have joined it and are up")
+    held_after_msb_loss_rru: float = Field(description="RRU of the same servers without the MSB that gives most")
     availability_30d: float | None = Field(
         description="Share of the watched time of the last 30 days in which Ready was True; null: never watched"
     )
     watched_30d_s: float = Field(
         description="Seconds of the last 30 days in which something was promised and the platform looked at it"
     )
-    numbers: dict[str, object] = Field(description="The figures of the last finding")
+    numbers: dict[str, object] = Field(description="The figures behind the messages of the conditions")
     current: CoverageOut
     target: CoverageOut
-    shortfall_rru: float = Field(description="Of the target bindings")
-    embedded_buffer_rru: float = Field(description="In the target bindings, for the loss of an MSB")
+    shortfall_rru: float = Field(description="RRU that the target bindings lack")
+    embedded_buffer_rru: float = Field(description="RRU in target bindings beyond the capacity, for the loss of an MSB")
     waits: DepartureWaitOut | None = Field(
-        description="Its servers that may not leave it yet, and what they wait for; null: none waits"
+        description="Servers that may not leave the reservation yet, and the cause; null: all may leave"
+    )
+    loans: LoanSummaryOut | None = Field(
+        description="Servers lent to the reservation for the time of an exchange; null: none"
+    )
+    urgent: UrgentSummaryOut | None = Field(
+        description="Servers that operators want out of the reservation at once; null: none"
     )
     servers: list[ServerCountOut] | None = Field(description="By hardware type and MSB; null in lists")
 
@@ -97,7 +104,7 @@ class ReservationOut(ResponseModel):
 def reservation_out(
     reservation: Reservation,
     history: ReadinessHistory,
-    wait: DepartureWait | None,
+    motion: ReservationMotion,
     counts: Sequence[ServerCount] | None = None,
 ) -> ReservationOut:
     """Return the reservation as JSON."""
@@ -111,7 +118,7 @@ def reservation_out(
         spec=SpecOut.model_validate(reservation.spec),
         status=ReservationStatus(
             phase=_phase(reservation),
-            conditions=[_granted(reservation), ready_condition(reservation, history)],
+            conditions=[_granted(reservation), ready_condition(reservation, history, motion)],
             capacity_rru=reservation.spec.capacity_rru,
             target_rru=target.total_rru,
             held_rru=reservation.held.total_rru,
@@ -123,7 +130,9 @@ def reservation_out(
             target=_coverage(target),
             shortfall_rru=target.shortfall_rru,
             embedded_buffer_rru=target.worst_msb_rru if reservation.spec.survives_msb_loss else 0.0,
-            waits=None if wait is None else DepartureWaitOut.model_validate(wait),
+            waits=None if motion.wait is None else DepartureWaitOut.model_validate(motion.wait),
+            loans=None if motion.loans is None else LoanSummaryOut.model_validate(motion.loans),
+            urgent=None if motion.urgent is None else UrgentSummaryOut.model_validate(motion.urgent),
             servers=None if counts is None else [ServerCountOut.model_validate(count) for count in counts],
         ),
         generation=reservation.generation,
@@ -140,9 +149,9 @@ def _phase(reservation: Reservation) -> ReservationPhase:
     return ReservationPhase.PENDING if reservation.finding is None else reservation.finding.phase
 
 
-def ready_condition(reservation: Reservation, history: ReadinessHistory) -> Condition:
+def ready_condition(reservation: Reservation, history: ReadinessHistory, motion: ReservationMotion) -> Condition:
     """Return the condition that servers keep the promise now. It follows from the numbers beside it. Its time is
-    recorded.
+    recorded. The message tells of urgent departures, because these use the embedded buffer.
     """
     held, promised, last = reservation.held, reservation.spec.capacity_rru, history.last
     after = reservation.spec.survives_msb_loss
@@ -168,6 +177,8 @@ def ready_condition(reservation: Reservation, history: ReadinessHistory) -> Cond
             f"Holds {lasting_rru:g} of {promised:g} RRU{loss}. {before}The targets give "
             f"{reservation.target.total_rru:g}: `plimsoll get moves` shows the servers on their way."
         )
+    if motion.urgent is not None:
+        message = f"{message} {motion.urgent.message}"
     return Condition(
         type="Ready",
         status=state.status.value,

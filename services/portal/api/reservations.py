@@ -13,7 +13,7 @@ from libs.domain.reservation_phase import ReservationPhase
 from libs.store.capacity.readiness_history import load_readiness_histories
 from libs.store.capacity.reservation_servers import count_servers
 from libs.store.capacity.reservations import list_reservations, load_reservation
-from libs.store.fleet.departure_waits import load_waits
+from libs.store.fleet.motions import load_motions
 from libs.store.platform.database import Transaction
 from libs.web.auth import Asking, require
 from libs.web.context import Context
@@ -129,8 +129,8 @@ def get_reservations(
             limit=paging.limit,
         )
         ids = [one.reservation_id for one in page.items]
-        histories, waits = load_readiness_histories(tx, ids), load_waits(tx, ids)
-    items = [reservation_out(one, histories[i], waits.get(i)) for i, one in zip(ids, page.items, strict=True)]
+        histories, motions = load_readiness_histories(tx, ids), load_motions(tx, ids)
+    items = [reservation_out(one, histories[i], motions[i]) for i, one in zip(ids, page.items, strict=True)]
     return PageOf(items=items, next_cursor=next_cursor(_NOUN, page.next_cursor))
 
 
@@ -144,9 +144,9 @@ def get_reservation(reservation_id: ReservationId, context: Context, response: R
     with context.database.snapshot() as tx:
         reservation, counts = load_reservation(tx, reservation_id), count_servers(tx, reservation_id)
         history = load_readiness_histories(tx, [reservation_id])[reservation_id]
-        wait = load_waits(tx, [reservation_id]).get(reservation_id)
+        motion = load_motions(tx, [reservation_id])[reservation_id]
     response.headers.update(etag(reservation.generation))
-    return reservation_out(reservation, history, wait, counts)
+    return reservation_out(reservation, history, motion, counts)
 
 
 @router.patch(

@@ -20,13 +20,14 @@ from libs.store.platform.tokens import (
     revoke_token,
     rotate_token,
     set_owners,
+    set_person,
 )
 from libs.web.auth import Asking, digest, new_secret, require
 from libs.web.context import Context
 from libs.web.cursors import Paging, next_cursor
 from libs.web.generations import ExpectedGeneration, etag
 from libs.web.idempotency import Answer, Write
-from libs.web.model import ID_MAX, Name, PageOf, RequestModel, ResponseModel, SomeName, Whole
+from libs.web.model import ID_MAX, Name, PageOf, Person, RequestModel, ResponseModel, SomeName, Whole
 from libs.web.openapi import headers, problems
 from libs.web.problems import FieldError, Problem, invalid
 
@@ -47,13 +48,19 @@ class TokenIn(RequestModel):
     name: Name = Field(description="Its holder; never used again, so that the audit trail stays clear")
     role: Role
     owners: Owners = Field(default_factory=list)
+    person: Person | None = Field(
+        default=None,
+        description="The person who holds it. Without one, a token that a login makes belongs to that login, and any "
+        "other stands for itself",
+    )
 
 
 class TokenPatch(RequestModel):
-    """All owners that the token may act for from now on. The list replaces the earlier one."""
+    """New owners, which replace the earlier ones, or the person who holds the token."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"owners": ["search-team", "ads-team"]}]})
-    owners: Owners
+    owners: Owners | None = None
+    person: Person | None = Field(default=None, description="The person who holds it from now on")
 
 
 class RotateIn(RequestModel):
@@ -72,6 +79,7 @@ class TokenOut(ResponseModel):
     name: str
     role: Role
     owners: list[str] = Field(description="Owners that a requester may act for; operators and admins may act for all")
+    person: str | None = Field(description="The person who holds it; null: the token stands for itself")
     created_at: datetime
     revoked_at: datetime | None
     previous_until: datetime | None = Field(description="End of the validity of the secret before the last rotation")
@@ -98,7 +106,13 @@ def post_token(body: TokenIn, context: Context, principal: Asking) -> Response:
     with context.database.write() as tx:
         now = context.clock.now()
         token = create_token(
-            tx, name=body.name, role=body.role, owners=body.owners, secret_sha256=digest(secret), now=now
+            tx,
+            name=body.name,
+            role=body.role,
+            owners=body.owners,
+            person=body.person or _maker(principal),
+            secret_sha256=digest(secret),
+            now=now,
         )
         if token is None:
             message = f"there is or was a token {body.name}: choose another name"
@@ -141,13 +155,20 @@ def patch_token(
     context: Context,
     principal: Asking,
 ) -> Response:
-    """Set the owners that a requester's token may act for."""
+    """Set the owners that a requester's token may act for, or the person who holds it."""
+    if (body.owners is None) == (body.person is None):
+        message = "give either owners or a person"
+        raise invalid(FieldError(field="owners", location="body", code="not_possible", message=message))
 
     def effect(tx: Transaction) -> Answer:
         before = load_token(tx, token_id)
-        _require_requester(before.role, body.owners)
-        token = set_owners(tx, token_id, body.owners, generation=expected)
-        _audit(tx, "set_owners", before, token, principal, context.clock.now())
+        if body.owners is None:
+            token = set_person(tx, token_id, body.person, generation=expected)
+        else:
+            _require_requester(before.role, body.owners)
+            token = set_owners(tx, token_id, body.owners, generation=expected)
+        action = "set_person" if body.owners is None else "set_owners"
+        _audit(tx, action, before, token, principal, context.clock.now())
         return Answer(200, TokenOut.model_validate(token), etag(token.generation))
 
     return write.once(effect)
@@ -201,6 +222,11 @@ def delete_token(token_id: TokenId, write: Write, context: Context, principal: A
         return Answer(200, TokenOut.model_validate(token))
 
     return write.once(effect)
+
+
+def _maker(principal: Principal) -> str | None:
+    """Return the person of a token that names none. A login, or a token of a person, makes tokens of that person."""
+    return None if principal.person == principal.name and principal.token_id is not None else principal.person
 
 
 def _require_requester(role: Role, owners: list[str]) -> None:

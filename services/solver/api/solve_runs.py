@@ -20,7 +20,7 @@ from libs.web.auth import Asking, require
 from libs.web.context import Context
 from libs.web.cursors import Paging
 from libs.web.idempotency import Answer, Write
-from libs.web.long_runs import LongRuns
+from libs.web.long_runs import PROGRESS, LongRuns
 from libs.web.model import ID_MAX, PageOf, RequestModel, ResponseModel, SomeName
 from libs.web.openapi import headers, problems
 
@@ -55,8 +55,10 @@ class SolveRunOut(ResponseModel):
     seed: int
     parent_plan_id: int | None
     plan_id: int | None = Field(description="The plan that the run committed, if any")
-    progress: dict[str, Any] = Field(description="phase, incumbent, bound, gap, elapsed_s")
-    report: dict[str, Any] | None = Field(description="Steps, model size, memory, objective by term, bound and gap")
+    progress: dict[str, Any] = Field(description=PROGRESS)
+    report: dict[str, Any] | None = Field(
+        description="Steps, model size, memory, objective by term before (`stay`) and after, bound and gap"
+    )
     error: str | None
     bundle: str | None = Field(description="Replay bundle on the solver's machine: `plimsoll solve` runs it again")
     cancel_requested: bool

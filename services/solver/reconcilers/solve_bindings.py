@@ -42,6 +42,7 @@ from libs.store.fleet.servers import count_free_servers
 from libs.store.fleet.snapshot import load_fleet_snapshot
 from libs.store.moves.churn import with_churn
 from libs.store.moves.exceptions import settle_exceptions
+from libs.store.moves.foretold_loans import settle_foretold_loans
 from libs.store.moves.moving_state import load_moving_state
 from libs.store.plans.plans import commit_plan, lock_lineage, lock_plan
 from libs.store.plans.solve_runs import (
@@ -191,6 +192,7 @@ class SolveBindings:
             report["waves"] = waves.report
             plan_id = snapshot.target_plan_id if plan is None else plan.plan_id
             settle_exceptions(tx, region_id, waves.exceptions, plan_id=plan_id, actor=WAVES_ACTOR, reason=None, now=now)
+            settle_foretold_loans(tx, region_id, waves.loans)
             status = SolveStatus.UNCHANGED if plan is None else SolveStatus.COMMITTED
             finished = finish_solve_run(
                 tx,

@@ -15,7 +15,7 @@ from tests.builders.region import region_image
 from tests.crash.harness import JobProcesses, api, wait_until
 from tests.libs.observability.collector import Collector, collecting
 
-PHASES = ("load", "build", "search", "extraction", "evaluation", "check", "commit")
+PHASES = ("load", "build", "search", "extraction", "racks", "evaluation", "check", "commit")
 TRACE_ID = "0af7651916cd43dd8448eb211c80319c"
 
 

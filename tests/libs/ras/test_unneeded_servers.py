@@ -37,7 +37,7 @@ def test_a_buffer_does_not_swallow_what_is_free():
 @settings(deadline=None, max_examples=25, derandomize=True)
 @given(st.integers(0, 2**32 - 1))
 def test_every_server_that_is_newly_bound_is_of_use(columns, fix_first, seed):
-    snapshot = random_region(np.random.default_rng(seed), 60, 4)
+    snapshot = random_region(np.random.default_rng(seed), 36, 4)
     snapshot = replace(snapshot, policy=replace(snapshot.policy, fix_first=fix_first))
     target = plan_target_bindings(snapshot, Limits(exact_columns_max=columns, relative_gap=0.0)).plan.target
     cost = evaluate(snapshot, target).total_without_rack

@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 from libs.domain.principal import Role
 from libs.reconcile.clock import SystemClock
 from libs.store.platform.database import Database
-from libs.web import auth, rates
+from libs.web import logins, rates
 from libs.web.app import create_app
 from libs.web.rates import Buckets, RateLimits
 from tests.libs.web.conftest import Dock, bearer, ships
@@ -63,13 +63,13 @@ def test_each_token_has_its_own_bucket(anyone: TestClient, database: Database, s
 
 def test_who_is_refused_costs_the_database_nothing(anyone: TestClient, database: Database, monkeypatch) -> None:
     known, asked = bearer(database, Role.VIEWER, "known"), []
-    load = auth.load_principal
+    load = logins.load_principal
 
     def counted(*arguments: object) -> object:
         asked.append(arguments)
         return load(*arguments)
 
-    monkeypatch.setattr(auth, "load_principal", counted)
+    monkeypatch.setattr(logins, "load_principal", counted)
     assert statuses(anyone, 9, headers=known) == [200] * 3 + [429] * 6
     assert len(asked) == 3
 

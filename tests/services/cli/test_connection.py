@@ -25,7 +25,7 @@ def test_an_address_needs_its_scheme(env: pytest.MonkeyPatch) -> None:
         find_connection()
 
 
-@pytest.mark.parametrize("text", ["", "BEGIN PRIVATE KEY\nabc\n", "pl\u00efm", "x" * 201, "\udcff"])
+@pytest.mark.parametrize("text", ["", "BEGIN PRIVATE KEY\nabc\n", "pl\u00efm", "x" * 16_385, "\udcff"])
 def test_a_file_that_holds_something_else_is_refused_and_not_shown(
     env: pytest.MonkeyPatch, tmp_path: Path, text: str
 ) -> None:

@@ -11,7 +11,7 @@ from libs.domain.principal import Role
 from libs.store.platform.database import Database
 from libs.web.app import create_app
 from services.cli.client import Client
-from services.cli.execution import CommandVerb, app
+from services.cli.execution import app
 from services.cli.failure import CliFailure
 from services.orchestrator.api import ROUTERS
 from tests.builders.clock import ManualClock
@@ -59,7 +59,3 @@ def test_a_plan_is_carried_out_from_the_command_line(run, orchestrator):
     orchestrator.run(1)
     assert json.loads(run("show", 1, "-o", "json"))["state"] == "done"
     assert "weekly" in run("list", "--state", "done")
-
-
-def test_every_command_has_a_word():
-    assert {verb.value for verb in CommandVerb} == {verb.value for verb in Verb}

@@ -58,5 +58,43 @@ def test_load_tests_of_no_use_are_named(run, world, tmp_path):
     assert json.loads((tmp_path / "d.json").read_text())["places"] == []
 
 
-def test_without_load_tests_nothing_is_said(run, world, tmp_path):
-    assert "load" not in run("plan", world, "--out", tmp_path / "p.json").split("written")[0]
+def test_without_load_tests_only_estimates_are_said(run, world, tmp_path):
+    out = run("plan", world, "--out", tmp_path / "p.json").split("written")[0]
+    assert "3 of 3 services without load tests lack capacity for the worst loss" in out
+    assert "load-tested" not in out
+
+
+def test_services_without_load_tests_are_estimated_and_the_rest_is_named(run, world, tmp_path):
+    """The estimate is checked straight from its definition, on the files of model and plan."""
+    with (world / "services.csv").open("a") as stream:
+        stream.write("silent,compute,1,1,0\n")
+    run("model", world, "--out", tmp_path / "m.json")
+    arguments = "plan", world, "--model", tmp_path / "m.json", "--out", tmp_path / "p.json"
+    out = run(*arguments, "--disaster", tmp_path / "d.json")
+    found, model = json.loads((tmp_path / "d.json").read_text()), json.loads((tmp_path / "m.json").read_text())
+    step = json.loads((tmp_path / "p.json").read_text())["steps"][0]
+    assert found["places"] == []
+    assert {*found["estimated"], *(one["service"] for one in found["unsized"])} >= model["services"].keys()
+    store = model["services"]["store"]
+    regions = list(step["capacity"]["store"])
+    needed = {}
+    for region in regions:
+        loads = []
+        for lost in regions:
+            if lost == region:
+                continue
+            load = store["residual"][region]
+            for product, share in store["attribution"].items():
+                traffic = step["traffic"][product]
+                whole, left = sum(traffic.values()), sum(traffic.values()) - traffic[lost]
+                load += store["capacity"] * share * traffic[region] * whole / left
+            loads.append(load)
+        needed[region] = max(loads)
+    assert found["estimated"]["store"]["needed"] == pytest.approx(sum(needed.values()), rel=1e-6)
+    planned = step["capacity"]["store"]
+    lacking = {region: needed[region] - planned[region] for region in regions if needed[region] > planned[region]}
+    assert found["estimated"]["store"]["lacking"] == pytest.approx(sum(lacking.values()), rel=1e-2)
+    places = {one["region"]: one for one in found["estimated_places"] if one["service"] == "store"}
+    assert places.keys() == lacking.keys()
+    assert found["unsized"] == [{"service": "silent", "reason": "NotModelled", "now": 0.0}]
+    assert "services cannot be sized: silent" in out

@@ -44,12 +44,15 @@ def test_from_a_plan_to_its_end(client, orchestrator):
     assert command(client, made, "start").json()["state"] == "running"
     path = f"/v1/plan-executions/{made['plan_execution_id']}"
     orchestrator.tick()
+    figures = client.get(path).json()["figures"]
+    assert figures["upsize"] == figures["upsized"] > 0
+    assert (figures["downsized"], figures["shifted"]) == (0, 0)
     shown = client.get(path).json()["actions"]
     assert shown["upsize"] == {"done": len(actions(client, made, phase="upsize"))}
     orchestrator.run(made["plan_execution_id"])
     assert client.get(path).json()["state"] == "done"
     assert client.get("/v1/plan-executions", params={"state": "done"}).json()["items"][0] == {
-        name: value for name, value in client.get(path).json().items() if name != "actions"
+        name: value for name, value in client.get(path).json().items() if name not in ("actions", "figures")
     }
     shift = actions(client, made, phase="shift")["shift/shop/east/west"]
     readings = client.get(f"{path}/actions/{shift['position']}/readings").json()

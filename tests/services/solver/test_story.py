@@ -55,3 +55,21 @@ def test_a_run_that_is_told_to_stop_hears_of_it(client: TestClient, database: Da
         "bound": 8.0,
         "gap": 0.25,
     }
+    assert [{**point, "at_s": None} for point in found["curve"]] == [
+        {"at_s": None, "phase": "search", "incumbent": 10.0, "bound": 8.0}
+    ]
+
+
+def test_the_curve_of_a_short_run_is_kept_after_its_end(database: Database, client: TestClient) -> None:
+    with database.write() as tx:
+        run = start_solve_run(tx, 1, trigger="test", seed=0, parent_plan_id=None, now=SystemClock().now())
+    with ProgressRecorder(database, run, record_progress) as progress:
+        progress.report("build")
+        progress.report("search", 10.0, 8.0, 0.25)
+        progress.report("search", 9.0, 8.5, 0.06)
+    curve = client.get(f"/v1/solve-runs/{run}").json()["progress"]["curve"]
+    assert [(point["phase"], point.get("incumbent")) for point in curve] == [
+        ("build", None),
+        ("search", 10.0),
+        ("search", 9.0),
+    ]

@@ -75,14 +75,26 @@ def test_a_failed_server_has_the_time_of_a_replacement() -> None:
     assert region.ratio("moved") == pytest.approx(1.5), "no move took a server"
 
 
-def test_one_lost_msb_counts_and_two_do_not() -> None:
-    region = Region(capacity_rru=6.5)  # held after the loss of an MSB: 6
-    region.servers.fail(np.array([0, 1]))
+def test_a_failure_counts_once_the_promise_was_kept_with_its_buffer() -> None:
+    region = Region(capacity_rru=7.0)  # 9 RRU are held, and 6 survive
+    region.servers.fail(np.array([0]))
     region.look(REPLACED_S_MAX)
-    assert region.ratio("there") == pytest.approx(6 / 6.5)
-    region.servers.fail(np.array([2, 3]))
+    assert region.ratio("there") == np.inf
+    region.servers.mend(np.array([0]))
+    region.watcher.promise(region.promises(6.0), REPLACED_S_MAX)
+    region.servers.fail(np.array([0, 2]))
     region.look(2 * REPLACED_S_MAX)
-    assert region.ratio("there") == pytest.approx(6 / 6.5)
+    assert region.ratio("there") == pytest.approx(5 / 6)
+
+
+def test_one_lost_msb_counts_and_two_do_not() -> None:
+    region = Region()
+    region.servers.fail(np.array([0, 1, 3]))
+    region.look(REPLACED_S_MAX)
+    assert region.ratio("there") == pytest.approx(5 / 6)
+    region.servers.fail(np.array([2]))
+    region.look(2 * REPLACED_S_MAX)
+    assert region.ratio("there") == pytest.approx(5 / 6)
 
 
 def test_a_reservation_that_does_not_survive_is_measured_while_every_msb_is_up() -> None:

@@ -127,7 +127,7 @@ def search_together(
     bound solves each goal by itself.
 
     watch    tells when to stop, and receives the points found
-    relaxed  called before the search, with a Joint of the relaxation and the unchanged `counts`
+    relaxed  called before the search, with a Joint of the relaxation and the mended counts
     """
     goals, unit, tolerance = goals_that_cost(lowered), lowered.compiled.unit, lowered.compiled.tolerance
     held, before = lowered.at(1, [broken]), np.array(lowered.values(lowered.point_of(counts)))
@@ -141,12 +141,14 @@ def search_together(
     phases = Phases(lowered, _weighted(lowered, held, goals, led), limits, seed, watch, _quiet(lowered, goals))
     if phases.is_small:
         return None
-    relaxation = phases.relax(plain, cancelled=watch.stop)
+    slack = np.array([tolerance(k, value) for k, value in enumerate(before)])
+    mended = _no_worse(lowered, phases.mended(counts), counts, before, slack)
+    relaxation = phases.relax(plain, mended, cancelled=watch.stop)
     watch.note(timed_out=relaxation.timed_out)
     exact = lowered.sound or not any(level.error for level in lowered.levels)
     joint = Joint(
         goals=goals,
-        counts=counts,
+        counts=mended,
         bound=relaxation.bound if exact else -np.inf,
         relaxation=relaxation,
         in_parts=in_parts(lowered, plain, phases.shares) > 1,
@@ -163,10 +165,18 @@ def search_together(
     relaxed(joint)
     if relaxation.point is not None:  # gains are then relative to the plain sum, not to the larger weighted one
         phases.count_from(plain.objective(relaxation.point), relaxation.point)
-    found = phases.improve(relaxation, phases.start(relaxation, counts), relaxation.bound)
+    found = phases.improve(relaxation, phases.start(relaxation, counts, mended), relaxation.bound)
+    found = phases.better(mended, found)
+    return replace(joint, counts=_no_worse(lowered, found, counts, before, slack))
+
+
+def _no_worse(lowered: Lowered, found: Ints, known: Ints, before: Floats, slack: Floats) -> Ints:
+    """Return the counts `found` (Q,) unless they are worse than `before` (levels,). Else return the counts `known`.
+
+    The order of priorities decides, with the tolerances `slack` (levels,).
+    """
     after = np.array(lowered.values(lowered.point_of(found)))
-    slack = np.array([tolerance(k, value) for k, value in enumerate(before)])
-    return joint if compare(after, before, slack) > 0 else replace(joint, counts=found)
+    return known if compare(after, before, slack) > 0 else found
 
 
 def _quiet(lowered: Lowered, goals: list[int]) -> Bools:

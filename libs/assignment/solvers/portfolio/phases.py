@@ -28,6 +28,8 @@ from libs.mip.highs import FINE, Limits, solve_mip
 from libs.mip.model import Model
 
 LEAST_GAIN = 1e-9
+MEND_GAIN, MEND_TRIES = 1e-6, 30
+"""Least saving of a step that mends, as a share of the cost at hand, and changes to evaluate per count."""
 TIE = 0.5
 """Least saving of a step that breaks ties, as a share of the least cost that only breaks ties."""
 RELAXATION_SHARE = 0.7
@@ -111,6 +113,7 @@ class Phases:
         self.proven = False
         self.tree_bound = -np.inf
         self.not_followed: tuple[str, ...] = ()
+        self._told = np.inf
 
     def count_from(self, cost: float, point: Floats) -> None:
         """Shift the objective by a constant so that `point` (C,) has the cost `cost`.
@@ -120,39 +123,74 @@ class Phases:
         by = cost - self.stated.objective(point)
         self.model = replace(self.model, offset=self.model.offset + by)
         self.stated = replace(self.stated, offset=self.stated.offset + by)
+        self._told += by
 
     @property
     def is_small(self) -> bool:
         """Return whether the problem has so few counts that branch and bound solves it as a whole."""
         return bool((self.lowered.container != self.shares.sink).sum() <= self.limits.exact_columns_max)
 
-    def relax(self, model: Model, *, cancelled: Callable[[], bool] | None = None) -> Relaxation:
+    def mended(self, counts: Ints) -> Ints:
+        """Return `counts` (Q,) after the steps that save most, for a small and fixed amount of work.
+
+        What is broken or missing costs most, so steps mend that first. The later phases take long, and begin at the
+        result. So a clock that ends them early costs quality, and not promises.
+        """
+        if self.is_small:
+            return counts
+        nothing = Excess(self.lowered, self.model, self.shares, Relaxation.unknown(self.lowered))
+        least, tries_max = MEND_GAIN * max(1.0, abs(self.cost(counts))), MEND_TRIES * len(counts)
+        walk = Walk(self.lowered, self.model, self.shares.sink)
+        found = self.better(walk.down(counts, least, nothing, self.watch.stop, tries_max), counts)
+        self._tell(self.lowered.point_of(found))
+        return found
+
+    def relax(self, model: Model, begin: Ints, *, cancelled: Callable[[], bool] | None = None) -> Relaxation:
         """Return the relaxation of `model`, which has the same columns and rows as `self.model`.
 
-        The relaxation is solved in parts if the whole would take too long.
+        The relaxation is solved in parts if the whole would take too long. A part that is not solved in time keeps the
+        counts `begin` (Q,).
         """
         model = self._loud(model)
         left_s, parts = self.watch.time_left(), in_parts(self.lowered, model, self.shares)
         if parts == 1:
             return relax(self.lowered, model, RELAXATION_SHARE * left_s, cancelled=cancelled)
         return relax_in_parts(
-            self.lowered, model, self.shares, PARTS_SHARE * left_s, parts=parts, seed=self.seed, cancelled=cancelled
+            self.lowered,
+            model,
+            self.shares,
+            PARTS_SHARE * left_s,
+            parts=parts,
+            begin=begin,
+            seed=self.seed,
+            cancelled=cancelled,
         )
+
+    def _tell(self, point: Floats) -> None:
+        """Tell the watch a point (C,), unless a cheaper one was told before."""
+        cost = self.model.objective(point)
+        if cost <= self._told:
+            self._told = cost
+            self.watch.found(point, -np.inf)
 
     def cost(self, counts: Ints) -> float:
         """Return the cost of the cheapest point with the counts `counts` (Q,)."""
         return self.model.objective(self.lowered.point_of(counts))
 
-    def start(self, relaxation: Relaxation, known: Ints) -> Ints:
-        """Return the cheaper of the rounded relaxation and the counts `known`, (Q,). In a tie, return `known`."""
+    def start(self, relaxation: Relaxation, known: Ints, mended: Ints) -> Ints:
+        """Return the rounded relaxation if it is cheaper than the counts `known`, (Q,). Else return `mended` (Q,).
+
+        Before steps the rounded relaxation often costs more than `mended`, and after them less.
+        """
         if relaxation.fractional is None:
-            return known
+            return mended
         left_s = self.watch.time_left()
         counts = round_counts(self.lowered, relaxation.fractional, self.shares.sink, time_s_max=left_s)
         if counts is None:
             self.watch.note(timed_out=True)
-            return known
-        return self.better(self._restored(counts, known), known)
+            return mended
+        found = self.better(self._restored(counts, known), known)
+        return mended if found is known else found
 
     def better(self, found: Ints, known: Ints) -> Ints:
         """Return the counts `found` (Q,) if they break no row and cost less than `known` (Q,). Else return `known`."""
@@ -173,7 +211,7 @@ class Phases:
 
     def _improved(self, relaxation: Relaxation, counts: Ints, bound: float) -> Ints:
         cost = self.cost(counts)
-        self.watch.found(self.lowered.point_of(counts), -np.inf)
+        self._tell(self.lowered.point_of(counts))
         if cost <= bound + self.limits.exact_gap * max(1.0, abs(bound)):
             self.proven = True
             return counts
@@ -184,7 +222,7 @@ class Phases:
         walk = Walk(self.lowered, self.model, self.shares.sink)
         self.not_followed = walk.not_followed
         counts = self._down(walk, relaxation, counts)
-        self.watch.found(self.lowered.point_of(counts), -np.inf)
+        self._tell(self.lowered.point_of(counts))
         rng = np.random.default_rng(self.seed)
         search = Search(self.lowered, self.model, self.shares, relaxation, counts, rng)
         real = self.lowered.container != self.shares.sink
@@ -195,7 +233,7 @@ class Phases:
             self.limits.stall_gain * self._size(relaxation, counts, bound),
             self.watch.stop,
             self.watch.time_left,
-            lambda _: self.watch.found(search.x, -np.inf),
+            lambda _: self._tell(search.x),
         )
         self.tried, self.improved = search.solved, search.improved
         self.watch.note(timed_out=search.timed_out)

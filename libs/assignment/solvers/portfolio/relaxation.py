@@ -44,6 +44,19 @@ class Relaxation:
     timed_out: bool
     rows: Floats | None = None
 
+    @classmethod
+    def unknown(cls, lowered: Lowered) -> Relaxation:
+        """Return a relaxation of which nothing is known: no plan, no bound, and prices of 0."""
+        classes, counts = len(lowered.classes.size), len(lowered.kind)
+        return cls(
+            fractional=None,
+            price=np.zeros(classes),
+            reduced=np.zeros(counts),
+            point=None,
+            bound=-np.inf,
+            timed_out=False,
+        )
+
     def at_least(self, cost: Floats, least: float) -> Relaxation:
         """Return the relaxation of the objective `cost` (C,), which has its least value `least` at this point.
 

@@ -46,8 +46,8 @@ def in_parts(lowered: Lowered, model: Model, shares: Shares) -> int:
 class PartedRelaxation:
     """A point of the relaxation that rounds improve. A round deals the containers to parts, and optimises each part.
 
-    x        (C,)  the value of each column, from the initial assignment on. Without step functions no round makes the
-                   point worse
+    x        (C,)  the value of each column, at first those of `begin`. Without step functions no round makes the point
+                   worse
     price    (N,)  the price of each row. The rows of a container have the prices that its part found. The supply row
                    of a class has the mean of the prices in the parts that use the class
     reduced  (Q,)  the reduced cost of each count in the part of its container
@@ -61,12 +61,13 @@ class PartedRelaxation:
         parts: int,
         time_s_max: float = np.inf,
         *,
+        begin: Ints,
         cancelled: Callable[[], bool] | None = None,
     ) -> None:
         self.lowered, self.model, self.shares, self.parts, self.cancelled = lowered, model, shares, parts, cancelled
         self.width, self.classes = len(lowered.kind), len(lowered.classes.size)
         self._until = time.perf_counter() + time_s_max
-        self.x = lowered.point_of(lowered.held)
+        self.x = lowered.point_of(begin)
         self.price = np.zeros(len(model.row_lower))
         self.reduced = np.zeros(self.width)
         self.timed_out = False
@@ -186,6 +187,7 @@ def relax_in_parts(
     time_s_max: float = np.inf,
     *,
     parts: int,
+    begin: Ints,
     seed: int = 0,
     cancelled: Callable[[], bool] | None = None,
 ) -> Relaxation:
@@ -194,5 +196,6 @@ def relax_in_parts(
     model  `lowered.model`, or a result of `lowered.at`. No row except supply may couple two containers. Any object of
            a class that `shares.sink` accepts can go there
     parts  number of parts, from `in_parts`
+    begin  (Q,) the counts to begin with. A part that is not solved in time keeps them
     """
-    return PartedRelaxation(lowered, model, shares, parts, time_s_max, cancelled=cancelled).run(seed)
+    return PartedRelaxation(lowered, model, shares, parts, time_s_max, begin=begin, cancelled=cancelled).run(seed)

@@ -209,13 +209,13 @@ class _Run:
         elif joint is not None:
             value = model.objective(lowered.point_of(self.counts))
             relaxation = joint.relaxation_of(level, model, self._most, value)
+        begin = phases.mended(self.counts) if joint is None else self.counts
         if relaxation is None:
-            relaxation = phases.relax(model, cancelled=self.caller.cancels)
+            relaxation = phases.relax(model, begin, cancelled=self.caller.cancels)
             self.note(timed_out=relaxation.timed_out)
             self._least = max(self._least, relaxation.bound)
-        if joint is None:
-            self.counts = phases.start(relaxation, self.counts)
-        self.counts = phases.improve(relaxation, self.counts, self._least)
+        rounded = phases.start(relaxation, self.counts, begin) if joint is None else begin
+        self.counts = phases.better(begin, phases.improve(relaxation, rounded, self._least))
         self._count(phases)
         self._least = max(self._least, phases.tree_bound)
         if not phases.proven and self.stopped_by is StoppedBy.OPTIMAL:

@@ -12,6 +12,9 @@ SERIES = ("#8c959f", "#0969da", "#bf8700", "#2da44e")
 """Colours of four quantities: before, after, growth and spare. They differ in brightness too, for colour-blind readers.
 """
 
+LINES = ("#1b1f24", "#0969da", "#bc4c00", "#2da44e", "#8250df", "#bf8700", "#0a7d7d", "#cf222e", "#8c959f", "#54aeff")
+"""Colours of lines, in order. The first is for the total."""
+
 
 def wide(names: Sequence[str], size: int = FONT) -> float:
     """Return the approximate width, in pixels, of the longest name."""
@@ -40,9 +43,16 @@ class Drawing:
         at = f'x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"'
         self._shapes.append(f'<rect {at} fill="none" stroke="{FAINT}"/>')
 
-    def line(self, x1: float, y1: float, x2: float, y2: float, stroke: str = FAINT) -> None:
-        """Add a thin line."""
-        self._shapes.append(f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{stroke}"/>')
+    def line(self, x1: float, y1: float, x2: float, y2: float, stroke: str = FAINT, width: float = 1) -> None:
+        """Add a line."""
+        at = f'x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"'
+        thick = f' stroke-width="{width:g}"' if width != 1 else ""
+        self._shapes.append(f'<line {at} stroke="{stroke}"{thick}/>')
+
+    def dot(self, x: float, y: float, fill: str, tip: str) -> None:
+        """Add a dot. `tip` appears when the mouse is over it."""
+        shape = f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{fill}">'
+        self._shapes.append(f"{shape}<title>{escape(tip)}</title></circle>")
 
     def text(
         self, x: float, y: float, words: str, anchor: str = "start", *, bold: bool = False, size: int = FONT
@@ -53,9 +63,9 @@ class Drawing:
             f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size}"{weight}>{escape(words)}</text>'
         )
 
-    def legend(self, x: float, y: float, names: Sequence[str]) -> None:
-        """Add a legend for the colours of SERIES, from left to right."""
-        for colour, name in zip(SERIES, names, strict=False):
+    def legend(self, x: float, y: float, names: Sequence[str], colours: Sequence[str] = SERIES) -> None:
+        """Add a legend for colours, from left to right."""
+        for colour, name in zip(colours, names, strict=False):
             self.rectangle(x, y - 9, 10, 10, colour)
             self.text(x + 15, y, name)
             x += 30 + 7.0 * len(name)

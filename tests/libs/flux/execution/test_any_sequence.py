@@ -11,13 +11,22 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from libs.domain.action_outcome import Answer, Outcome
 from libs.domain.execution_plan import Phase
+from libs.domain.freeze import Calendar, FreezeScope
 from libs.domain.gate import Gate, GateMode, GateTime
-from libs.domain.plan_execution import FINAL, ActionState, ExecutionState, Terms, Verb
+from libs.domain.plan_execution import FINAL, IN_FLIGHT, ActionState, ExecutionState, Terms, Verb
 from libs.flux.execution.commands import possible_action_verbs, possible_verbs
+from libs.flux.execution.freezes import Frozen, frozen_actions
 from libs.flux.execution.next_steps import unmet
 from tests.builders.execution import DONE, TERMS, Execution, two_products
+from tests.libs.flux.execution.test_freezes import freeze
 
 ACTIONS = two_products(requires_approval=["store"])
+SCOPES = [
+    (FreezeScope.ALL, None),
+    (FreezeScope.REGION, "west"),
+    (FreezeScope.SERVICE, "store"),
+    (FreezeScope.PRODUCT, "feed"),
+]
 NAMES = [a.action for a in ACTIONS]
 SHIFT_GATE = Gate(name="errors", time=GateTime.FRACTION, query="q", most=1.0, mode=GateMode.REVERSE)
 LOAD_TEST = Gate(name="load test", time=GateTime.DOWNSIZE, query="q", least=0.5)
@@ -44,7 +53,7 @@ class AnySequence(RuleBasedStateMachine):
 
     @rule(verb=st.sampled_from(list(Verb)))
     def about_the_plan(self, verb: Verb) -> None:
-        was, offered = self.run.state, possible_verbs(self.run.state)
+        was, offered = self.run.state, possible_verbs(self.run.state, self.frozen().plan)
         answer = self.run.command(verb)
         assert (answer.refusal is None) == (verb in offered)
         assert answer.refusal is None or self.run.state is was
@@ -54,7 +63,12 @@ class AnySequence(RuleBasedStateMachine):
         row, action = self.run.of(name), ACTIONS[NAMES.index(name)]
         waits = bool(unmet(self.run.graph, self.run.progress)[NAMES.index(name)])
         offered = possible_action_verbs(
-            self.run.state, row.state, phase=action.phase, paused=row.paused, begun=row.begun, waits=waits
+            *(self.run.state, row.state),
+            phase=action.phase,
+            paused=row.paused,
+            begun=row.begun,
+            waits=waits,
+            frozen=bool(self.frozen().held[NAMES.index(name)]),
         )
         size = action.before + share * (action.after - action.before)
         answer = self.run.command(verb, name, size)
@@ -65,10 +79,25 @@ class AnySequence(RuleBasedStateMachine):
     def about_a_phase(self, verb: Verb, phase: Phase) -> None:
         self.run.command(verb, str(phase))
 
+    @rule(scopes=st.lists(st.sampled_from(SCOPES), max_size=2))
+    def freeze(self, scopes: list[tuple[FreezeScope, str | None]]) -> None:
+        self.run.calendar = Calendar(
+            freezes=tuple(freeze(self.run, *one, number=n) for n, one in enumerate(scopes)),
+            overrides=self.run.calendar.overrides,
+        )
+
+    def frozen(self) -> Frozen:
+        return frozen_actions(self.run.graph, self.run.progress, self.run.calendar, self.run.now_s)
+
     @rule(seconds=st.sampled_from([1.0, 60.0, 700.0, 4000.0]), ticks=st.integers(1, 6))
     def pass_time(self, seconds: float, ticks: int) -> None:
         for _ in range(ticks):
-            self.run.tick(seconds)
+            before = self.run.progress
+            self.run.now_s += seconds
+            held = self.frozen().held
+            self.run.tick(0.0)
+            began = (self.run.progress.attempt > before.attempt) & ~before.is_in(*IN_FLIGHT)
+            assert not (began & held & (self.run.progress.asked > 0)).any(), "it began in a freeze"
             self.check()
 
     @invariant()
@@ -104,6 +133,7 @@ class AnySequence(RuleBasedStateMachine):
         if not hasattr(self, "run"):
             return
         self.answers, self.values = [DONE], [0.7]
+        self.run.calendar = Calendar()
         if self.run.state is ExecutionState.DRAFT:
             self.run.command(Verb.START)
         if self.run.state in (ExecutionState.PAUSED, ExecutionState.PAUSING):

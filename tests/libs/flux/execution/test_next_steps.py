@@ -9,7 +9,7 @@ from libs.domain.plan_execution import ActionState, ExecutionState, Verb
 from libs.flux.execution.graph import execution_graph
 from tests.builders.execution import DONE, TERMS, Execution, pools_of, two_products
 
-SHOP, FEED = "shift/shop/east/west", "shift/feed/north/east"
+SHOP, FEED, DOWN = "shift/shop/east/west", "shift/feed/north/east", "downsize/shop-front/east/compute"
 ERRORS = Gate(name="errors", time=GateTime.FRACTION, query="errors{product}", most=0.01, unknown_s_max=1800.0)
 
 
@@ -208,6 +208,19 @@ def test_silence_is_never_good_and_reverses_only_where_that_was_agreed():
         assert (execution.of(SHOP).state, execution.of(SHOP).note) == (ActionState.HELD, "GateUnknown: errors")
         execution.run(int(ERRORS.unknown_s_max / 60) + 5)
         assert execution.of(SHOP).state is expected
+
+
+@pytest.mark.parametrize(("time", "name"), [(GateTime.FRACTION, SHOP), (GateTime.DOWNSIZE, DOWN)])
+def test_a_held_action_says_why_it_is_held_now(time, name):
+    execution = gated(time=time)
+    execution.read = lambda action, gate: None
+    until(execution, lambda: execution.of(name).state is ActionState.HELD)
+    assert execution.of(name).note == "GateUnknown: errors"
+    since_s = execution.of(name).since_s
+    for value, note in ((0.02, "GateBad: errors"), (None, "GateUnknown: errors")):
+        execution.read = lambda action, gate, value=value: value
+        execution.run(int(ERRORS.age_s_max / 60) + 2)
+        assert (execution.of(name).note, execution.of(name).since_s) == (note, since_s)
 
 
 def test_an_override_holds_for_one_fraction():

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from libs.domain.execution_plan import Action, Phase
+from libs.domain.placement_plan import PlacementPlan
 from libs.flux.execution.plan import SMALL, plan_execution, scheduled
 from libs.flux.program.placement import plan_placement
 from libs.flux.program.problem import joint_problem
@@ -54,10 +55,94 @@ def test_services_are_large_enough_before_traffic_comes_and_until_it_is_gone(pla
     graph = nx.DiGraph((before, a.action) for a in execution.actions for before in a.waits_for)
     for a in execution.actions:
         if a.phase is Phase.SHIFT:
-            assert {b.split("/")[0] for b in nx.ancestors(graph, a.action)} <= {"upsize"}
+            assert {b.split("/")[0] for b in nx.ancestors(graph, a.action)} <= {"upsize", "shift"}
         if a.phase is Phase.DOWNSIZE and a.waits_for:
             assert all(b.startswith("shift/") for b in a.waits_for)
     assert any(a.phase is Phase.GROW for a in execution.actions)
+
+
+def exchange(room):
+    """Two products that change places, and pools with `room` times what the resizes need at once."""
+    words, models, inputs = random_world(3, services=4, products=2, regions=2, steps=1, types=1)
+    present = np.array([[0.7, 0.3], [0.3, 0.7]])
+    need = models.phi() @ present
+    models = replace(models, presence=present, baseline=need, reasons=np.array([(), (), (), (), None], object)[:4])
+    after = present[:, ::-1]
+    at_once = np.maximum(need, models.phi() @ after).sum(0).max()
+    inputs = replace(inputs, supply=np.full((1, 1, 2), room * at_once), growth=np.zeros((1, 4)))
+    zeros = np.zeros((1, 4, 2))
+    plan = PlacementPlan(
+        step=np.array([1]),
+        traffic=after[None],
+        capacity=(models.phi() @ after)[None],
+        growth=zeros,
+        residual=zeros,
+        granted=np.ones((1, 4)),
+        spare=np.zeros((1, 1, 2)),
+        deficit=np.zeros((1, 1, 2)),
+        double_occupancy=np.zeros((1, 1, 2)),
+    )
+    return words, models, inputs, plan
+
+
+def worst_excess(words, models, inputs, execution):
+    """Return the largest need beyond capacity of any service in any state, as a share of its capacity worldwide."""
+    at = {str(name): r for r, name in enumerate(words.regions)}
+    row = {str(name): s for s, name in enumerate(words.services)}
+    number = {str(name): p for p, name in enumerate(words.products)}
+    by_id, worst = {a.action: a for a in execution.actions}, 0.0
+    for done in states(execution):
+        capacity, traffic = models.present_capacity(inputs).copy(), models.start_presence(inputs).copy()
+        begun = {a.action for a in execution.actions if set(a.waits_for) <= done}
+        for a in map(by_id.get, begun):
+            # A running action may have reached any part of its way: take the part that needs most.
+            if a.phase is Phase.SHIFT:
+                traffic[number[a.product], at[a.to_region]] += a.after
+        for a in map(by_id.get, done):
+            if a.phase is Phase.SHIFT:
+                traffic[number[a.product], at[a.region]] -= a.after
+            else:
+                capacity[row[a.service], at[a.region]] += a.after - a.before
+        for a in map(by_id.get, begun - done):
+            if a.phase is Phase.DOWNSIZE:
+                capacity[row[a.service], at[a.region]] += a.after - a.before
+        excess = (models.phi() @ traffic - capacity) / models.capacity[:, None]
+        worst = max(worst, float(excess.max()))
+    return worst
+
+
+def require_room(words, models, inputs, execution):
+    used, held = (
+        {(str(r), "hw-0"): float(v[i]) for i, r in enumerate(words.regions)}
+        for v in (models.present_capacity(inputs).sum(0), inputs.supply[0, 0])
+    )
+    assert check_execution(execution, used, held) == []
+
+
+def upsized(execution):
+    return sum(a.after - a.before for a in execution.actions if a.phase is Phase.UPSIZE)
+
+
+def test_products_that_change_places_never_crowd_a_service(planned):
+    """In no state, and with running actions wherever on their way, does a service have less than its traffic needs."""
+    words, models, inputs, plan = exchange(room=2.0)
+    execution = plan_execution(words, models, inputs, plan)
+    assert worst_excess(words, models, inputs, execution) <= 3 * SMALL
+    require_room(words, models, inputs, execution)
+    [first, second] = [a for a in execution.actions if a.phase is Phase.SHIFT]
+    assert first.action in second.waits_for or second.action in first.waits_for
+    ends = {(a.service, a.region): a.after for a in execution.actions if a.service and a.phase is Phase.DOWNSIZE}
+    for (service, region), size in ends.items():
+        at = words.services.tolist().index(service), words.regions.tolist().index(region)
+        assert size == pytest.approx(plan.capacity[0][at])
+
+
+def test_the_room_of_a_pool_bounds_what_an_exchange_gets_on_top():
+    words, models, inputs, plan = exchange(room=1.005)
+    execution = plan_execution(words, models, inputs, plan)
+    require_room(words, models, inputs, execution)
+    planned = np.maximum(plan.capacity[0] - models.baseline, 0).sum()
+    assert planned < upsized(execution) < upsized(plan_execution(*exchange(room=2.0)))
 
 
 def test_changes_too_small_to_matter_are_left_out_where_there_is_room(planned):
@@ -70,7 +155,8 @@ def test_changes_too_small_to_matter_are_left_out_where_there_is_room(planned):
     def resizes(spare):
         target = solved.plan.capacity.copy()
         target[0] = before + change
-        plan = replace(solved.plan, capacity=target, spare=spare)
+        traffic = np.stack([models.start_presence(inputs)] * len(target))
+        plan = replace(solved.plan, capacity=target, spare=spare, traffic=traffic)
         return [a for a in plan_execution(words, models, inputs, plan).actions if a.phase in ("upsize", "downsize")]
 
     assert resizes(plenty) == []

@@ -8,8 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from libs.domain.mover import MoverBounds
-from libs.domain.waves import NEVER, MovesToMake, Promises, WavePlan
+from libs.domain.wave_loans import Lendable, WaveLoans
+from libs.domain.waves import NEVER, NONE, MovesToMake, Promises, WavePlan
 from libs.plan_check.waves import check_waves
+from libs.ras.waves.loan_report import loan_seconds
 from libs.ras.waves.plan_waves import plan_waves
 from libs.ras.waves.wave_time import TICK_S
 
@@ -30,6 +32,7 @@ def moves_of(*rows: tuple[int, int, int], seconds: float = 60.0, **other: object
         "gone": np.zeros(N, bool),
         "takes": source >= 0,
         "seconds": np.full(N, seconds),
+        "to_buffer": np.zeros(N, bool),
         **other,
     }
     return MovesToMake(**given)
@@ -66,8 +69,8 @@ def test_an_exchange_without_a_free_server_goes_at_hold_one_by_one() -> None:
 
 
 def test_at_hold_no_more_than_a_fiftieth_of_the_promise_leaves_at_a_time() -> None:
-    moves = moves_of(*[(0, 0, -1)] * 10)
-    promises = promises_of([[200.0, 200.0]], [200.0])
+    moves = moves_of(*[(0, 0, 1)] * 10)
+    promises = promises_of([[200.0, 200.0], [0.0, 0.0]], [200.0, 10.0])
     plan = plan_waves(moves, promises, DEFAULT)
     assert plan.at_hold.all()
     assert np.bincount(plan.wave).tolist() == [4, 4, 2]
@@ -85,17 +88,32 @@ def test_a_server_that_its_reservation_needs_goes_below_hold_with_an_approval() 
 
 
 def test_below_hold_few_leave_at_a_time_and_the_plan_names_how_much_lacks() -> None:
-    moves = moves_of(*[(0, 0, -1)] * 10)
-    promises = promises_of([[100.0]], [150.0], survives=False)  # it lacks 50 already
+    moves = moves_of(*[(0, 0, 1)] * 10)
+    promises = promises_of([[100.0], [0.0]], [150.0, 1.0], survives=False)  # it lacks 50 already
     plan = plan_waves(moves, promises, DEFAULT)
     assert np.bincount(plan.wave).tolist() == [3, 3, 3, 1]
-    assert (plan.approved, plan.below.all(), plan.below_rru.tolist()) == (0, True, [60.0])
+    assert (plan.approved, plan.below.all(), plan.below_rru.tolist()) == (0, True, [60.0, 0.0])
     assert check_waves(moves, promises, plan) == []
-    less = replace(plan, below_rru=np.array([59.0]))
+    less = replace(plan, below_rru=np.array([59.0, 0.0]))
     assert {one.reason for one in check_waves(moves, promises, less)} == {"FallsBelow"}
     assert {one.reason for one in check_waves(moves, promises, replace(plan, approved=4))} == {"NotApproved"}
     once = replace(plan, wave=np.zeros(10, int), seconds=plan.seconds.max(keepdims=True))
     assert {one.reason for one in check_waves(moves, promises, once)} == {"TooMany"}
+
+
+def test_a_server_that_goes_to_no_reservation_stays_where_its_own_would_not_survive_without_it() -> None:
+    """Each holds what it must, or less, and nothing comes. The third has one more."""
+    to_buffer = np.array([False, True, False, False])
+    moves = moves_of((0, 0, -1), (0, 1, 3), (0, 2, -1), (0, 2, -1), to_buffer=to_buffer)
+    promises = promises_of([[2.0, 2.0], [1.0, 1.0], [3.0, 2.0], [0.0, 0.0]], [2.0, 2.0, 2.0, 0.0])
+    plan = plan_waves(moves, promises, DEFAULT)
+    assert (plan.wave.tolist(), plan.approved) == ([NEVER, NEVER, 0, NEVER], 1)
+    assert not (plan.at_hold | plan.below).any()
+    assert check_waves(moves, promises, plan) == []
+    eager = replace(plan, wave=np.array([0, NEVER, 0, NEVER]), at_hold=np.array([True, False, False, False]))
+    assert {one.reason for one in check_waves(moves, promises, eager)} == {"Needless"}
+    lazy = replace(plan, wave=np.full(4, NEVER), seconds=np.array([]), approved=0)
+    assert {one.reason for one in check_waves(moves, promises, lazy)} == {"LeftOut"}
 
 
 @pytest.mark.parametrize(
@@ -139,6 +157,7 @@ def plans(draw: st.DrawFn) -> tuple[MovesToMake, Promises]:
         gone=gone[moved],
         takes=(source[moved] >= 0) & ~gone[moved],
         seconds=np.array(draw(st.lists(st.floats(0, 900), min_size=len(moved), max_size=len(moved)))),
+        to_buffer=np.zeros(len(moved), bool),
     )
     capacity = [draw(st.sampled_from([0.3, 0.7, 0.9, 1.0, 1.5])) * max(total, 1.0) for total in held.sum(1)]
     return moves, promises_of(held.tolist(), capacity, survives=draw(st.booleans()))
@@ -149,6 +168,83 @@ def plans(draw: st.DrawFn) -> tuple[MovesToMake, Promises]:
 def test_waves_of_random_plans_pass_the_check(drawn: tuple[MovesToMake, Promises], bounds: MoverBounds) -> None:
     moves, promises = drawn
     assert check_waves(moves, promises, plan_waves(moves, promises, bounds)) == []
+
+
+def stock(promises: Promises, *kinds: tuple[int, int], lent: WaveLoans | None = None) -> Lendable:
+    """Free servers worth 1 RRU to every reservation: (MSB, number)."""
+    R, C = len(promises), len(kinds)
+    msb, number = np.array(kinds, np.int64).reshape(-1, 2).T
+    return Lendable(
+        msb=msb,
+        hardware_type=np.zeros(C, np.int64),
+        buffer=np.full(C, NONE),
+        profile=np.zeros(C, np.int64),
+        number=number,
+        room={},
+        type_rru=np.ones((R, 1)),
+        borrows=np.ones(R, bool),
+        wanted_profile=np.zeros(R, np.int64),
+        join_s=20.0,
+        profile_s=240.0,
+        return_s=150.0,
+        lent=WaveLoans() if lent is None else lent,
+    )
+
+
+def test_an_exchange_with_free_servers_goes_through_them_and_stays_at_survive() -> None:
+    moves = moves_of((0, 0, 1), (0, 1, 0))
+    promises = promises_of([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0]], [1.0, 1.0])  # 1 survives the loss of an MSB
+    lendable = stock(promises, (2, 5))
+    plan = plan_waves(moves, promises, DEFAULT, lendable)
+    assert check_waves(moves, promises, plan) == []
+    assert (plan.wave.tolist(), plan.at_hold.any()) == ([1, 1], False)
+    assert plan.loans.reservation.tolist() == [0, 1], "one server for each is enough"
+    assert (plan.loans.begins.tolist(), plan.loans.ends.tolist()) == ([0, 0], [2, 2])
+    assert plan.seconds.tolist() == [20 + TICK_S, 60 + TICK_S]
+    assert loan_seconds(plan, lendable).tolist() == [25 + 65 + 150] * 2
+    too_early = replace(plan, loans=replace(plan.loans, ends=np.array([1, 1])))
+    assert "FallsBelow" in {one.reason for one in check_waves(moves, promises, too_early)}
+
+
+def test_servers_that_are_lent_already_are_not_lent_again() -> None:
+    moves = moves_of((0, 0, 1), (0, 1, 0))
+    lent = WaveLoans(
+        reservation=np.array([0, 1]),
+        msb=np.array([2, 2]),
+        rru=np.ones(2),
+        begins=np.array([-1, 0]),  # the second one is on its way
+        ends=np.full(2, NEVER),
+    )
+    promises = promises_of([[1.0, 1.0, 1.0], [1.0, 1.0, 0.0]], [1.0, 1.0])
+    plan = plan_waves(moves, promises, DEFAULT, stock(promises, (2, 5), lent=lent))
+    assert check_waves(moves, promises, plan) == []
+    assert (plan.wave.tolist(), len(plan.loans)) == ([0, 1], 2)
+    assert plan.loans.ends.tolist() == [2, 2]
+
+
+def test_a_loan_that_cannot_end_is_named() -> None:
+    """After the exchange both servers of each are in one MSB, so neither survives its loss without the spare."""
+    moves = moves_of((0, 0, 1), (1, 1, 0))
+    promises = promises_of([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0]], [1.0, 1.0])
+    plan = plan_waves(moves, promises, DEFAULT, stock(promises, (2, 5)))
+    assert check_waves(moves, promises, plan) == []
+    assert plan.loans.ends.tolist() == [NEVER, NEVER]
+
+
+@given(plans(), st.data())
+@settings(max_examples=400, deadline=None)
+def test_waves_with_loans_pass_the_check(drawn: tuple[MovesToMake, Promises], data: st.DataObject) -> None:
+    moves, promises = drawn
+    M = promises.held_rru.shape[1]
+    kinds = [(m, data.draw(st.integers(0, 12))) for m in range(M)]
+    plan = plan_waves(moves, promises, DEFAULT, stock(promises, *kinds))
+    assert check_waves(moves, promises, plan) == []
+    loans = plan.loans
+    last = np.where(loans.ends == NEVER, len(plan.seconds), loans.ends)
+    there = [(loans.begins <= k) & (last > k) for k in range(len(plan.seconds))]
+    for m in range(M):
+        lent = [int((mask & (loans.msb == m)).sum()) for mask in there]
+        assert max(lent, default=0) <= (number := dict(kinds)[m]), f"MSB {m} has {number}"
 
 
 @given(plans())
@@ -163,8 +259,8 @@ def test_the_check_finds_a_departure_that_is_too_early(drawn: tuple[MovesToMake,
 
 
 def test_the_check_refuses_what_the_planner_does_not_do() -> None:
-    moves = moves_of((0, 0, -1), (0, 0, -1), (1, -1, 0))
-    promises = promises_of([[2.0, 0.0]], [2.0], survives=False)
+    moves = moves_of((0, 0, 1), (0, 0, 1), (1, -1, 0))
+    promises = promises_of([[2.0, 0.0], [0.0, 0.0]], [2.0, 0.0], survives=False)
     no = [False] * 3
     plan = WavePlan(
         wave=np.array([1, NEVER, 0]),
@@ -172,7 +268,7 @@ def test_the_check_refuses_what_the_planner_does_not_do() -> None:
         seconds=np.array([65.0, 65.0]),
         below=np.array(no),
         approved=2,
-        below_rru=np.zeros(1),
+        below_rru=np.zeros(2),
     )
     assert check_waves(moves, promises, plan) == []
 
@@ -184,6 +280,6 @@ def test_the_check_refuses_what_the_planner_does_not_do() -> None:
     assert reasons([1, 1, 0], [65.0, 65.0], no) == {"FallsBelow"}
     assert reasons([1, NEVER, 0], [65.0, 10.0], no) == {"TooShort"}
     assert reasons([2, NEVER, 0], [65.0, 65.0], no) == {"WrongWaves"}
-    wide = promises_of([[3.0, 0.0]], [0.5], survives=False)
+    wide = promises_of([[3.0, 0.0], [0.0, 0.0]], [0.5, 0.0], survives=False)
     plan = replace(plan, wave=np.zeros(3, int), at_hold=np.array([True, True, False]), seconds=np.array([65.0]))
     assert {one.reason for one in check_waves(moves, wide, plan)} == {"TooMany"}

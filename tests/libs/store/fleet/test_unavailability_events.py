@@ -122,11 +122,16 @@ def test_events_are_listed_open_and_ended(database: Database) -> None:
         report(tx, "rack", "rack-01", PLANNED)
         end_event(tx, first.unavailability_event_id, generation=None, actor="watchdog", now=NOW)
         names = {o: [e.scope_name for e in list_events(tx, "west", is_open=o).items] for o in (None, True, False)}
+        since = [
+            [e.scope_name for e in list_events(tx, "west", ended_after=NOW - timedelta(seconds=late)).items]
+            for late in (1, 0)
+        ]
     assert names == {
         None: ["server-07", "rack-00", "rack-01"],
         True: ["server-07", "rack-01"],
         False: ["rack-00"],
     }
+    assert since == [["rack-00"], []]
 
 
 def test_nothing_is_reported_about_what_is_not_there(database: Database) -> None:

@@ -24,7 +24,7 @@ def propose(database, *proposals, actor="olga", **given):
         return propose_events(tx, proposals, actor=actor, now=NOW, **given).tolist()
 
 
-def change(database, event_id, *statuses, achieved=None, actor="olga", reason=None):
+def change(database, event_id, *statuses, achieved=None, actor="olga", reason=None, now=NOW):
     """Lead an event through statuses, from its present one."""
     for status in statuses:
         with database.write() as tx:
@@ -33,7 +33,7 @@ def change(database, event_id, *statuses, achieved=None, actor="olga", reason=No
             one = EventChange(
                 capacity_event_id=event_id, generation=found.generation, status=status, achieved=of, reason=reason
             )
-            change_events(tx, [one], actor=actor, now=NOW)
+            change_events(tx, [one], actor=actor, now=now)
 
 
 def effect(database, **given):
@@ -271,3 +271,21 @@ def test_filters_of_the_combined_effect(database):
     assert names(product="shop") == ([], both)
     assert names(region="east") == (web, [("shop", "east")])
     assert names(service="web", hardware_type="ssd", product="shop") == ([("web", "east", "ssd")], both)
+
+
+def test_only_the_part_that_happened_between_two_moments_is_done(database):
+    """An event that was at work before and after a moment counts with each part on its own side."""
+    web, moved = propose(database, resize(10.0, service="web"), shift(0.4, product="shop"))
+    day = timedelta(1)
+    for event_id, first, last in ((web, 4.0, 9.0), (moved, 0.1, 0.4)):
+        change(database, event_id, S.APPROVED, S.ACTIVE, S.ACTIVE, achieved=first)
+        change(database, event_id, S.SUCCEEDED, achieved=last, now=NOW + 2 * day)
+
+    def done(**moments):
+        found = effect(database, **moments)
+        return found.capacity[0].sums.done, {one.region: pytest.approx(one.sums.done) for one in found.traffic}
+
+    assert done() == (9.0, {"east": -0.4, "west": 0.4})
+    assert done(at=NOW + day) == (4.0, {"east": -0.1, "west": 0.1})
+    assert done(since=NOW + day) == (5.0, {"east": -0.3, "west": 0.3})
+    assert done(since=NOW + 2 * day)[0] == 0.0

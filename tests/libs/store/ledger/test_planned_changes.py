@@ -34,6 +34,14 @@ def test_a_plan_counts_only_the_part_of_an_event_that_is_left(database):
     assert planned(database, since=before) == ([(0, "done", 9.0), (0, "run", 10.0)], [])
 
 
+def test_measurements_show_the_first_part_of_a_change_that_they_are_in_the_middle_of(database):
+    """A median over a window shows what happened in its first half, and so only the second part is added."""
+    [running] = propose(database, resize(10.0, service="run"))
+    change(database, running, S.APPROVED, S.ACTIVE, S.ACTIVE, achieved=4.0)
+    change(database, running, S.SUCCEEDED, achieved=9.0, now=NOW + timedelta(2))
+    assert planned(database, since=NOW + timedelta(1)) == ([(0, "run", 5.0)], [])
+
+
 def test_a_plan_does_not_build_on_the_proposals_of_the_plan_before(database):
     flux = {"writer": Writer.FLUX, "placement_plan_id": 1}
     first, second = propose(database, resize(1.0, **flux), resize(2.0, service="api", **flux))

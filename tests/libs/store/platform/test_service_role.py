@@ -55,9 +55,24 @@ def test_it_may_do_what_services_do_and_no_more(database_url: str, role: str) ->
             "UPDATE alembic_version SET version_num = '0'",
             "UPDATE audit_entries SET actor = 'nobody'",
             "DELETE FROM audit_entries",
+            "SET plimsoll.forgetting = 'on'; DELETE FROM audit_entries",
         ):
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
                 connection.execute(forbidden)
+
+
+def test_it_may_delete_audit_entries_of_long_ago_and_no_others(database_url: str, role: str) -> None:
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        for days in (31, 29):
+            connection.execute(
+                "INSERT INTO audit_entries (at, actor, action, subject_kind, subject_id) "
+                "VALUES (now() - make_interval(days => %s), 'olga', 'import', 'region', 1)",
+                [days],
+            )
+        connection.execute(f"SET ROLE {role}")
+        forget = "SELECT forget_audit_entries(array(SELECT audit_entry_id FROM audit_entries))"
+        assert connection.execute(forget).fetchone() == (1,)
+        assert connection.execute("SELECT now() - at < interval '30 days' FROM audit_entries").fetchall() == [(True,)]
 
 
 def test_append_only_tables_exist() -> None:

@@ -8,7 +8,7 @@ from fastapi.testclient import TestClient
 from libs.interchange.inventory.inventory import dump_inventory
 from libs.interchange.inventory.servers_csv import load_csv
 from libs.store.platform.database import Database
-from tests.services.broker.test_story import image, imported, pages, server  # noqa: F401 - fixtures
+from tests.builders.uploaded_region import pages, server
 
 HEADER = "server,datacenter,msb,rack,hardware_type,unavailability\n"
 PATH = "/v1/regions/west/imports"

@@ -322,9 +322,9 @@ def test_unused_servers_go_first_and_an_msb_loses_few_at_a_time(database: Databa
     assert mover.tick().started == 4
     assert {int(move.server[-2:]) % 2 for move in mover.moves()} == {1}
     mover.settle()
-    assert len(mover.moves()) == 39
+    assert len(mover.moves()) == 38
     held = [name for name in servers if mover.server(name).current_reservation is not None]
-    assert len(held) == 1, "web is promised one"
+    assert len(held) == 2, "web is promised one, whatever MSB is lost"
 
 
 def test_an_old_server_leaves_only_when_the_new_one_has_joined(database: Database, clock: ManualClock) -> None:

@@ -50,6 +50,8 @@ def test_what_needs_an_approval_is_named_with_what_would_be_short(database: Data
         database,
         clock,
         msbs=1,
+        racks_per_msb=1,
+        servers_per_rack=2,
         current={"server-00": "web", "server-01": "db"},
         target={"server-00": "db", "server-01": "web"},
     )
@@ -63,6 +65,32 @@ def test_what_needs_an_approval_is_named_with_what_would_be_short(database: Data
         "web": (1, 1.0),
         "db": (1, 0.0),
     }
+
+
+def test_loans_are_foretold_and_then_made(database: Database, clock: ManualClock) -> None:
+    """Each of web and db survives the loss of an MSB with just what it has. Eight servers are free."""
+    current = {"server-00": "web", "server-04": "web", "server-05": "db", "server-08": "db"}
+    swap = {"server-00": "db", "server-04": "web", "server-05": "db", "server-08": "web"}
+    mover = mover_of(database, clock, msbs=3, current=current, target=swap)
+    report = foretold(database)
+    assert report["message"] == (
+        "2 waves, about 11 min, no reservation falls below its promise; 2 idle servers are lent to db, web for up to "
+        "14 min"
+    )
+    assert [(wave["moves"], wave["lent"], wave["at_hold"]) for wave in report["each"]] == [(0, 2, 0), (2, 0, 0)]
+    rows = {row["reservation"]: row for row in report["reservations"]}
+    assert {name: (row["lent"], row["keeps"], row["below_survive_s"]) for name, row in rows.items()} == {
+        "web": (1, 0, 0.0),
+        "db": (1, 0, 0.0),
+    }
+    for _ in range(40):
+        mover.tick(60)
+        then = foretold(database)
+        assert then["needs_approval"] == 0
+        assert then["lent"] <= 2, "a server that is lent already is not foretold again"
+    lent = [move for move in mover.moves() if move.is_spare]
+    assert sorted(str(move.to_reservation) for move in lent) == ["db", "web"]
+    assert foretold(database)["message"] == "no server has to move"
 
 
 def test_a_running_move_needs_only_the_steps_that_remain(database: Database, clock: ManualClock) -> None:
@@ -82,6 +110,7 @@ def test_a_running_move_needs_only_the_steps_that_remain(database: Database, clo
         "moves": 1,
         "at_hold": 0,
         "below_hold": 0,
+        "lent": 0,
         "seconds": sum(DEFAULT_STEP_S[step] for step in remaining) + 5,
     }
 

@@ -1,21 +1,31 @@
 """Exchanges with no free server between them go through a spare, on a real database."""
 
-import pytest
+from dataclasses import replace
+from datetime import timedelta
 
+import pytest
+import sqlalchemy as sa
+
+from libs.actuators.actuator import StepState
 from libs.domain.move import MoveStatus
 from libs.domain.replacement import LossVerdict
 from libs.domain.reservation import ReservationKind, ReservationSpec
-from libs.domain.spare import Loan
+from libs.domain.spare import LOAN_S_MAX, Loan, LoanAct, LoanState, LoanView
 from libs.domain.unavailability import Unavailability, UnavailabilityScope
+from libs.domain.waves import ForetoldLoan
+from libs.store.fleet.loans import list_loans
+from libs.store.fleet.motions import load_motions
+from libs.store.fleet.regions import load_region
 from libs.store.fleet.unavailability_events import open_event
-from libs.store.moves.spares import lend_servers
+from libs.store.moves.foretold_loans import settle_foretold_loans
+from libs.store.moves.spares import write_loans
 from libs.store.platform.database import Database
 from services.mover.reconcilers import advance_moves
 from services.mover.reconcilers.draw_replacements import DrawReplacements
 from tests.builders.clock import ManualClock
-from tests.builders.mover import Mover
+from tests.builders.mover import Mover, bound, conditions
 from tests.builders.region import region_image
-from tests.builders.stored import read, reservation_id, stored, targets
+from tests.builders.stored import NOW, read, reservation_id, stored, targets
 
 ONE = ReservationSpec(capacity_rru=1, rru={"hw-a": 1.0})
 WEB, DB = ("server-00", "server-04"), ("server-05", "server-08")
@@ -36,6 +46,11 @@ def mover(database: Database, clock: ManualClock) -> Mover:
 def lent(mover: Mover) -> dict[str, str]:
     found = {name: mover.server(name).spare_for_reservation for name in FREE}
     return {name: to for name, to in found.items() if to is not None}
+
+
+def loans(mover: Mover) -> list[LoanView]:
+    with mover.database.snapshot() as tx:
+        return list(list_loans(tx, region="west", now=mover.clock.now()).items)
 
 
 def end(mover: Mover) -> None:
@@ -95,11 +110,11 @@ def test_a_server_that_changed_or_a_reservation_that_is_gone_gets_no_loan(mover:
     snapshot = read(mover.database)
     web, row = reservation_id(snapshot, "web"), list(snapshot.servers.name).index("server-11")
     server, generation = int(snapshot.servers.id[row]), int(snapshot.servers.generation[row])
+    begins = Loan(act=LoanAct.LEND, server_id=server, generation=generation, reservation_id=web, until=NOW)
     with mover.database.write() as tx:
-        stale = Loan(server_id=server, generation=generation - 1, reservation_id=web)
-        assert lend_servers(tx, [stale]) == 0
-        assert lend_servers(tx, [Loan(server_id=server, generation=generation, reservation_id=web)]) == 1
-        assert lend_servers(tx, [Loan(server_id=server, generation=generation, reservation_id=None)]) == 0
+        assert write_loans(tx, [replace(begins, generation=generation - 1)], now=NOW) == 0
+        assert write_loans(tx, [begins], now=NOW) == 1
+        assert write_loans(tx, [replace(begins, act=LoanAct.FORGET)], now=NOW) == 0
     assert lent(mover) == {"server-11": "web"}
 
 
@@ -136,17 +151,92 @@ def test_a_spare_of_a_shared_buffer_goes_home_to_it(database: Database, clock: M
     assert all(mover.server(name).unavailability is Unavailability.NONE for name in FREE)
 
 
-def test_a_reservation_below_its_promise_keeps_its_spare_and_borrows_no_other(
+def test_a_reservation_below_its_promise_keeps_its_spare_which_overstays(
     database: Database, clock: ManualClock
 ) -> None:
     """Web holds two of three RRU, so it cannot let its spare go after the exchange."""
     mover = with_buffer(database, clock, FREE, ReservationSpec(capacity_rru=3, rru={"hw-a": 1.0}))
     end(mover)
     assert {name: mover.server(name).current_reservation for name in SWAP} == SWAP
-    assert lent(mover) == {}
+    ((name, borrower),) = lent(mover).items()
+    assert borrower == "web"
     number = len(mover.moves())
     end(mover)
     assert len(mover.moves()) == number, "nothing moves any more"
+    (loan,) = loans(mover)
+    assert (loan.server, loan.reservation, loan.home, loan.state) == (name, "web", BUFFER, "overstays")
+    said = conditions(mover)["LoansReturned"]
+    assert (said.status.value, said.reason) == ("False", "Overstays")
+    assert f"{name} at web since" in said.message
+    mover.retarget(**{name.replace("-", "_"): "web"})
+    mover.settle()
+    mover.tick()
+    assert loans(mover) == []
+    assert mover.server(name).current_reservation == "web"
+    assert conditions(mover)["LoansReturned"].status.value == "True"
+
+
+def joined(mover: Mover) -> str:
+    """Tick until a spare has joined web, while no step of another server of web ends. Return its name."""
+    done = mover.actuator.say
+    mover.actuator.say = lambda step: StepState.RUNNING if step.from_reservation == "web" else done(step)
+    for _ in range(20):
+        mover.tick()
+        for name, borrower in lent(mover).items():
+            if borrower == "web" and mover.server(name).current_reservation == "web":
+                return name
+    raise AssertionError("no spare joins web")
+
+
+def test_at_its_limit_a_loan_ends_and_its_server_waits_until_it_can_be_spared(mover: Mover) -> None:
+    """The preempt of server-00 takes longer than the loan. Web needs the spare until server-04 or another arrives."""
+    bound(mover, loan_s_max=600.0)
+    say, name = mover.actuator.say, joined(mover)
+    (loan,) = [one for one in loans(mover) if one.server == name]
+    assert loan.since is not None
+    assert (loan.state, loan.until) == (LoanState.LENT, loan.since + timedelta(seconds=600))
+    with mover.database.snapshot() as tx:
+        found = load_motions(tx, [loan.reservation_id])[loan.reservation_id].loans
+    assert found is not None
+    assert (found.servers, found.since, found.until, found.returning) == (1, loan.since, loan.until, 0)
+    assert found.message == (
+        f"1 of its servers is on loan: 1 for the time of an exchange, until {loan.until:%Y-%m-%d %H:%M} UTC at the "
+        "latest."
+    )
+    mover.policy = replace(mover.policy, step_s_max=86_400.0)
+    mover.tick(601)
+    mover.tick()
+    (loan,) = [one for one in loans(mover) if one.server == name]
+    assert loan.state == "returning"
+    for _ in range(10):
+        mover.tick(60)
+    at_web = {s for s in (*WEB, *DB, *FREE) if mover.server(s).current_reservation == "web"}
+    assert name in at_web, "without it web would not survive the loss of an MSB"
+    assert {loan.server for loan in loans(mover) if loan.reservation == "web"} == {name}, "it borrows no other"
+    mover.actuator.say = say
+    end(mover)
+    assert loans(mover) == []
+    assert {s: mover.server(s).current_reservation for s in SWAP} == SWAP
+    assert {mover.server(s).current_reservation for s in FREE} == {None}
+
+
+def test_a_loan_lasts_three_times_as_long_as_the_plan_foretold(mover: Mover) -> None:
+    web = reservation_id(read(mover.database), "web")
+    with mover.database.write() as tx:
+        foretold = ForetoldLoan(reservation_id=web, servers=1, seconds=1000.0)
+        settle_foretold_loans(tx, load_region(tx, "west").region_id, [foretold])
+    while not loans(mover):
+        mover.tick()
+    ends = {loan.reservation: loan.until - loan.since for loan in loans(mover) if loan.until and loan.since}
+    assert ends == {"web": timedelta(seconds=3000), "db": timedelta(seconds=LOAN_S_MAX)}
+
+
+def test_a_loan_of_an_older_version_is_taken_back_at_once(mover: Mover) -> None:
+    joined(mover)
+    with mover.database.write() as tx:
+        tx.execute(sa.text("UPDATE servers SET spare_since = NULL, spare_until = NULL"))
+    mover.tick()
+    assert {loan.state for loan in loans(mover)} == {"returning"}
 
 
 @pytest.mark.parametrize(("servers", "most"), [(3, 0), (4, 1), (7, 1), (8, 2)])

@@ -3,18 +3,20 @@
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from libs.domain.action_outcome import Answer, Outcome
 from libs.domain.capacity_event import EventStatus
+from libs.domain.execution_plan import Action, Phase
 from libs.domain.gate import Gate, GateMode, GateTime
 from libs.domain.plan_execution import ActionState, ExecutionState, Verb
 from libs.reconcile.crash import crash_points_heard
 from libs.store.executions.commands import list_commands, list_readings
 from libs.store.planner.executed_changes import load_executed_shares
-from libs.store.planner.retention import forget_plan_runs
 from libs.store.platform.refusals import NotFound
+from libs.store.retention.of_planning import forget_plan_runs
 from services.orchestrator.create_execution import CannotExecute
 from tests.builders.executed_plan import DONE, Orchestrator, store_plan
 from tests.builders.execution import TERMS, two_products
@@ -198,3 +200,48 @@ def test_an_execution_is_forgotten_with_its_plan_and_not_before_it_has_ended(orc
     assert forget() == 1
     with pytest.raises(NotFound):
         orchestrator.load(execution_id)
+
+
+def grow(service: str, before: float, after: float, **more: Any) -> Action:
+    return Action(
+        action=f"upsize/{service}/east/hw",
+        phase=Phase.UPSIZE,
+        service=service,
+        region="east",
+        hardware_type="hw",
+        before=before,
+        after=after,
+        **more,
+    )
+
+
+@pytest.mark.parametrize("ends_first", [True, False])
+def test_executions_that_share_a_pool_never_use_its_room_twice(orchestrator, database, clock, ends_first):
+    """The later one fills the pool while the earlier one is paused, and what it added counts when it has ended too."""
+    orchestrator.plan_id = store_plan(database, (grow("a", 10.0, 20.0),), clock, room=25.0)
+    first = orchestrator.start()
+    orchestrator.command(first, Verb.PAUSE)
+    orchestrator.tick()
+    orchestrator.plan_id = store_plan(database, (grow("b", 5.0, 15.0), grow("c", 0.0, 1.0)), clock, room=25.0)
+    second = orchestrator.start()
+    orchestrator.command(second, Verb.PAUSE, "" if ends_first else "upsize/c/east/hw")
+    orchestrator.command(second, Verb.RESUME) if ends_first else None
+    orchestrator.run(second, 5)
+    assert (orchestrator.load(second).state is ExecutionState.DONE) is ends_first
+    orchestrator.command(first, Verb.RESUME)
+    orchestrator.run(first, 5)
+    assert orchestrator.states(first) == {"upsize/a/east/hw": ActionState.WAITING}
+    assert ("a", "east") not in orchestrator.world.sizes
+
+
+def test_an_execution_counts_what_waited_for_approval_when_it_was_planned(orchestrator, database, clock):
+    waits = grow("a", 10.0, 20.0, approval=("OwnerApproves",))
+    orchestrator.plan_id = store_plan(database, (waits, grow("b", 5.0, 6.0)), clock, room=30.0)
+    first = orchestrator.start()
+    orchestrator.run(first, 5)
+    orchestrator.plan_id = store_plan(database, (grow("c", 10.0, 18.0),), clock, room=25.0)
+    second = orchestrator.start()
+    orchestrator.command(first, Verb.APPROVE, waits.action)
+    orchestrator.run(first, 5)
+    assert orchestrator.load(first).state is ExecutionState.DONE
+    assert orchestrator.states(second) == {"upsize/c/east/hw": ActionState.WAITING}

@@ -1,10 +1,14 @@
 """The ledger over REST: propose, list, decide, report, and ask for the combined effect."""
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 from fastapi.testclient import TestClient
 
+from libs.domain.freeze import FreezeScope
 from libs.domain.principal import Role
 from libs.domain.reservation import ReservationSpec
+from libs.store.executions.freezes import insert_freeze
 from tests.builders.planning_inputs import put
 from tests.builders.region import region_image
 from tests.builders.stored import stored
@@ -181,3 +185,31 @@ def test_events_do_not_take_more_than_the_reservation_of_a_service_is_promised(c
     assert (refused.status_code, refused.json()["conflicts"][0]["lacking"]) == (409, 0.5)
     assert propose(client, event(CAPACITY | {"delta": -4.5}), dry_run=True).status_code == 409
     assert propose(client, event(CAPACITY | {"delta": -4.0})).status_code == 201
+
+
+def test_a_freeze_holds_the_activation_of_events_in_its_scope(client, database, executor):
+    """Active events go on, and an operator may say otherwise with a reason."""
+    now = datetime.now(UTC)
+
+    def freeze(scope, name):
+        given = {"scope": scope, "name": name, "starts_at": now - timedelta(1), "ends_at": now + timedelta(1)}
+        with database.write() as tx:
+            return insert_freeze(tx, **given, reason="the sale", created_by="olga", now=now)
+
+    web, db, shift = propose(
+        client, event(), event(CAPACITY | {"service": "db", "region": "north"}), event(TRAFFIC)
+    ).json()["capacity_event_ids"]
+    for one in (web, db, shift):
+        change(client, one, "decide", status="approved")
+    freeze(FreezeScope.SERVICE, "web")
+    held = change(client, web, "decide", status="active")
+    assert (held.status_code, held.json()["code"]) == (409, "conflict")
+    assert "the sale" in held.json()["detail"]
+    assert change(client, db, "decide", status="active").status_code == 200
+    freeze(FreezeScope.REGION, "west")  # the shift leaves it
+    assert change(client, shift, "decide", status="active").status_code == 409
+    freeze(FreezeScope.ALL, None)
+    assert change(executor, db, "report", status="active", achieved=1.0).status_code == 200
+    assert change(client, web, "decide", status="active", despite_freezes=True).status_code == 422
+    assert change(client, web, "decide", status="active", despite_freezes=True, reason="it hurts").status_code == 200
+    assert change(client, shift, "decide", status="cancelled").status_code == 200

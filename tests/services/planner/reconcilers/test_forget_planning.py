@@ -6,7 +6,7 @@ import pytest
 import sqlalchemy as sa
 
 from libs.domain.plan_run import PlanRunStatus, PlanTrigger
-from libs.reconcile.jobs import ADVANCE_EXECUTIONS, WORLD_CYCLES
+from libs.reconcile.jobs import ADVANCE_EXECUTIONS, FORGET_AUDIT, FORGET_SESSIONS, REMIND_APPROVALS, WORLD_CYCLES
 from libs.store.planner.executed_changes import load_executed_shares, record_executed
 from libs.store.planner.placement_plans import commit_placement_plan, load_placement_plan, load_target_plan_id
 from libs.store.planner.plan_runs import create_plan_run, finish_plan_run, list_plan_runs, take_plan_run
@@ -14,7 +14,6 @@ from libs.store.planner.planning_inputs import append_version, list_versions, lo
 from libs.store.planner.service_models import save_service_models
 from libs.store.platform.refusals import NotFound
 from services.planner.cycle_tasks import JOBS
-from services.planner.reconcilers import forget_planning
 from services.planner.reconcilers.forget_planning import ForgetPlanning
 from services.planner.settings import CycleSettings
 
@@ -71,7 +70,7 @@ def forget(database):
             def now(self):
                 return day(at)
 
-        return ForgetPlanning(database, At(), kept_days, executed_plans).reconcile()
+        return ForgetPlanning(database, At(), kept_days, executed_plans, batch=2).reconcile()
 
     return forget
 
@@ -91,8 +90,7 @@ def plans(database):
         return [run.placement_plan_id for run in runs], count
 
 
-def test_old_runs_go_with_all_that_hangs_on_them(database, plan, forget, monkeypatch):
-    monkeypatch.setattr(forget_planning, "BATCH", 2)
+def test_old_runs_go_with_all_that_hangs_on_them(database, plan, forget):
     first, dry = plan(0), plan(1, committed=False)
     for _ in range(3):
         plan(2, status=PlanRunStatus.FAILED)
@@ -172,8 +170,10 @@ def test_nothing_is_deleted_by_accident(database, put, plan, table):
         tx.execute(sa.text(f"DELETE FROM {table}"))
 
 
-def test_it_is_scheduled_and_somebody_does_it():
-    assert set(WORLD_CYCLES) - {ADVANCE_EXECUTIONS} <= {kind.name for kind in JOBS.kinds}
+def test_it_is_scheduled_and_a_worker_does_it():
+    assert set(WORLD_CYCLES) - {ADVANCE_EXECUTIONS, FORGET_AUDIT, FORGET_SESSIONS, REMIND_APPROVALS} <= {
+        kind.name for kind in JOBS.kinds
+    }
 
 
 def test_a_worker_beside_the_planning_one_needs_no_folder_for_bundles(monkeypatch):

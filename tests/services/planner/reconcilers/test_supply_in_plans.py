@@ -4,12 +4,17 @@ from datetime import timedelta
 
 import pytest
 
+from libs.domain.capacity_event import EventChange, EventStatus
+from libs.domain.execution_plan import Phase
 from libs.domain.plan_run import PlanRunStatus
 from libs.domain.reservation import ReservationSpec
 from libs.domain.retirement import RetirementKind, RetirementScope
 from libs.store.fleet.retirements import announce_retirement
+from libs.store.ledger.changes import change_events
+from libs.store.ledger.proposals import propose_events
 from services.broker.api import region_supply
 from services.cli.flux.offline import make_plan
+from tests.builders.ledger import resize
 from tests.builders.planning_inputs import put, put_world
 from tests.builders.region import region_image
 from tests.builders.stored import stored
@@ -87,3 +92,41 @@ def test_a_run_compares_granted_capacity_with_use(client, planner, ask, world, d
     [found] = look(client, run)["report"]["headroom"]
     assert (found["service"], found["granted"], found["finding"]) == ("store", pytest.approx(600.0), "HeadroomExceeded")
     assert found["headroom"] == pytest.approx(600.0 / found["used"])
+
+
+def test_a_plan_starts_from_what_is_granted_and_never_from_less_than_the_use(client, planner, ask, world, database):
+    """Resizes start from the promise of the region. Use beyond it is a need, and what is left of other writers' changes
+    counts on top, but not what they have done: the promise shows it.
+    """
+    put_world(client, world)
+    plenty = ReservationSpec(capacity_rru=66, rru={"hw-a": 1.0}, survives_msb_loss=False)
+    scarce = ReservationSpec(capacity_rru=0.0011, rru={"hw-a": 1.0}, survives_msb_loss=False)
+    stored(database, region_image("east", reservations={"store": plenty, "feed-front": scarce}))
+    row = {"hardware_type": "compute", "rru_per_unit": 0.1, "headroom": 0.1}
+    put(
+        client,
+        "service_reservations",
+        [row | {"service": name, "reservation": name} for name in ("store", "feed-front")],
+    )
+    at = WINDOW_END + timedelta(hours=1)
+    store = {"service": "store", "region": "east", "starts_at": at}
+    now, ways = FixedClock().now(), (EventStatus.APPROVED, EventStatus.ACTIVE, EventStatus.SUCCEEDED)
+    with database.write() as tx:
+        done, _ = propose_events(tx, [resize(3.0, **store), resize(5.0, **store)], actor="olga", now=now).tolist()
+    for generation, status in enumerate(ways, 1):
+        achieved = 3.0 if status is EventStatus.SUCCEEDED else None
+        one = EventChange(capacity_event_id=done, generation=generation, status=status, reason="", achieved=achieved)
+        with database.write() as tx:
+            change_events(tx, [one], actor="olga", now=now)
+    run = ask()
+    planner().reconcile()
+    bundle = make_plan(type(world)(look(client, run)["bundle"]))
+    store, feed = (bundle.words.services.tolist().index(name) for name in ("store", "feed-front"))
+    east = bundle.words.regions.tolist().index("east")
+    before = bundle.models.present_capacity(bundle.inputs)
+    assert before[store, east] == pytest.approx(600 + 5)
+    assert bundle.problem.kappa[store, east] == pytest.approx(600 + 5)
+    assert before[feed, east] == pytest.approx(0.01)
+    assert bundle.problem.kappa[feed, east] == pytest.approx(bundle.models.baseline[feed, east])
+    grown = [a for a in bundle.execution.actions if (a.service, a.region) == ("feed-front", "east")]
+    assert [(a.phase, a.before) for a in grown] == [(Phase.UPSIZE, pytest.approx(0.01))]

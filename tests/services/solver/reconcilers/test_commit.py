@@ -15,9 +15,9 @@ from libs.domain.reservation_phase import ReservationPhase
 from libs.domain.unavailability import Unavailability, UnavailabilityScope
 from libs.reconcile.clock import SystemClock
 from libs.store.capacity.coverage import load_coverage
-from libs.store.capacity.reservations import load_reservation, update_spec
+from libs.store.capacity.reservations import delete_reservation, load_reservation, update_spec
 from libs.store.fleet.unavailability_events import open_event
-from libs.store.plans.plans import commit_plan, load_plan
+from libs.store.plans.plans import commit_plan, commit_release, load_plan
 from libs.store.plans.solve_runs import list_solve_runs
 from libs.store.platform.database import Database
 from services.mover.reconcilers.draw_replacements import DrawReplacements
@@ -171,6 +171,20 @@ def test_a_resize_granted_meanwhile_keeps_what_it_was_granted_on(database: Datab
     assert short(database) == {"web": 0, "db": 0}
     assert run.report is not None
     assert [one["reservation"] for one in run.report["dropped"]] == ["web"]
+
+
+@pytest.mark.usefixtures("pair")
+def test_a_plan_of_a_reservation_that_was_deleted_meanwhile_changes_nothing(database: Database, solve) -> None:
+    def delete(snapshot: FleetSnapshot, _: TargetPlan) -> None:
+        with database.write() as tx:
+            web = load_reservation(tx, reservation_id(snapshot, "web"))
+            delete_reservation(tx, web.reservation_id, generation=web.generation, now=NOW)
+            commit_release(tx, "west", web.reservation_id, now=NOW)
+
+    run = solve({"server-02": "web", "server-00": None}, delete)
+    assert set(targets(read(database)).values()) == {"db"}
+    assert run.report is not None
+    assert (run.report["changes"], run.report["left_alone"]) == (0, 2)
 
 
 @pytest.mark.usefixtures("pair")

@@ -22,8 +22,10 @@ from libs.mip.model import Model
 
 STEPS = 2_000
 """Number of single steps between two checks of the clock."""
-TRIES = 1_000_000
-"""Number of double steps evaluated between two checks of the clock."""
+TRIES = 100_000
+"""Number of changes evaluated in double steps between two checks of the clock."""
+UNLIMITED = int(np.iinfo(np.int64).max)
+"""Number of changes to evaluate if only the caller ends a descent."""
 
 
 class Guide(Protocol):
@@ -50,25 +52,28 @@ class Walk:
         self.not_followed = not_followed(lowered)
         self.network: Network | None = None if self.not_followed else network_of(lowered, model)
 
-    def down(self, counts: Ints, least: float, guide: Guide, stop: Callable[[], bool]) -> Ints:
+    def down(
+        self, counts: Ints, least: float, guide: Guide, stop: Callable[[], bool], tries_max: int = UNLIMITED
+    ) -> Ints:
         """Return counts (Q,) that cost no more than `counts` (Q,) and break no further limit.
 
         Make single steps, and then double steps. Each step saves at least `least`.
 
-        guide  tells which containers to visit, and which counts to fill
-        stop   returns True to end the descent
+        guide      tells which containers to visit, and which counts to fill
+        stop       returns True to end the descent
+        tries_max  number of changes to evaluate, after which no further double step begins
         """
         n = self.network
         if n is None or stop():
             return counts
         s = self._after_transfers(n, counts, least, stop)
-        while not stop():
+        while not stop() and s.tried[0] < tries_max:
             order = self._worst_first(s, guide, least)
             if not len(order):
                 break
             opened, place = guide.open(s.value), np.zeros(2, dtype=np.int64)
-            while place[0] < len(order) and not stop():
-                exchange(n, s, order, place, opened, least, TRIES)
+            while place[0] < len(order) and not stop() and s.tried[0] < tries_max:
+                exchange(n, s, order, place, opened, least, min(TRIES, tries_max - int(s.tried[0])))
         return _counts(s, len(counts))
 
     def single(self, counts: Ints, least: float, stop: Callable[[], bool]) -> Ints:

@@ -25,7 +25,8 @@ def go_through(n: Network, s: State, container: int, begin: int, opened: Bools, 
     Begin at its count `begin`, and stop after `until` changes in all, but not before one. Return the next count; -1 at
     the end.
     """
-    s.waiting[container] = 0
+    if begin == 0:
+        s.waiting[container] = 0
     first, last = n.containers_at[container], n.containers_at[container + 1]
     for at in range(first + begin, last):
         if s.tried[0] >= until and at > first + begin:

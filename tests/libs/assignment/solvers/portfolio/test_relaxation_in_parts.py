@@ -22,7 +22,7 @@ def test_each_round_is_feasible_and_no_worse_and_the_bound_holds(seed: int) -> N
     model, whole = phases.model, relax(lowered, phases.model)
     values = [model.objective(lowered.point_of(lowered.held))]
     for rounds in (1, 2, 3):
-        found = PartedRelaxation(lowered, model, phases.shares, 3).run(seed, rounds)
+        found = PartedRelaxation(lowered, model, phases.shares, 3, begin=lowered.held).run(seed, rounds)
         assert found.point is not None
         assert found.fractional is not None
         assert model.violation(found.point) < 1e-5
@@ -37,18 +37,20 @@ def test_each_round_is_feasible_and_no_worse_and_the_bound_holds(seed: int) -> N
 def test_one_part_is_the_whole() -> None:
     lowered, phases = lowered_world(1)
     whole = relax(lowered, phases.model)
-    found = relax_in_parts(lowered, phases.model, phases.shares, parts=1)
+    found = relax_in_parts(lowered, phases.model, phases.shares, parts=1, begin=lowered.held)
     assert found.point is not None
     assert whole.point is not None
     assert phases.model.objective(found.point) == pytest.approx(phases.model.objective(whole.point), rel=1e-4)
     assert found.bound == pytest.approx(whole.bound, rel=1e-3)
 
 
-def test_without_time_nothing_moves() -> None:
+def test_parts_without_time_keep_what_was_mended() -> None:
     lowered, phases = lowered_world(1)
-    found = relax_in_parts(lowered, phases.model, phases.shares, 0.0, parts=2)
+    mended = phases.mended(lowered.held)
+    assert phases.cost(mended) < phases.cost(lowered.held)
+    found = relax_in_parts(lowered, phases.model, phases.shares, 0.0, parts=2, begin=mended)
     assert found.fractional is not None
-    assert found.fractional == pytest.approx(lowered.held)
+    assert found.fractional == pytest.approx(mended)
     assert found.bound == -np.inf
 
 

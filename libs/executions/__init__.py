@@ -1,0 +1,1 @@
+"""Changes of executions that several services make: answers to commands, and the writes behind them."""

@@ -1,0 +1,1 @@
+"""Files of old audit entries."""

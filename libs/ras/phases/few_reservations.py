@@ -1,0 +1,53 @@
+"""Cut a region to a few reservations: their servers in a plan, and the servers that the plan leaves free."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+
+from libs.domain.arrays import Indices
+from libs.domain.fleet import FREE, FleetSnapshot
+from libs.ras.server_classes import Index
+from libs.ras.single_reservation import with_servers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FewReservations:
+    """F of the R reservations of a region, with the N lasting servers that a plan gives to them or leaves free.
+
+    A plan for them touches no other reservation. A server that the plan took from another reservation is free here: its
+    departure is decided.
+
+    snapshot  the cut region, in cost units and without a churn budget. Its targets are those before the plan
+    rows      (N,) int  the row of each server in the whole region
+    chosen    (F,) int  the reservations in the whole region, rising
+    planned   (N,) int  the reservation of each server in the plan, counted as in `snapshot`; FREE if it has none
+    """
+
+    snapshot: FleetSnapshot
+    rows: Index
+    chosen: Index
+    planned: Indices
+
+    @classmethod
+    def of(cls, snapshot: FleetSnapshot, target: Indices, chosen: Index) -> FewReservations:
+        """Return the reservations `chosen` (F,) of the plan `target` (S,)."""
+        q, kept = snapshot.reservations, np.sort(chosen)
+        number = np.full(len(q) + 2, FREE, np.int32)  # FREE and DELETED count from the end
+        number[kept] = np.arange(len(kept), dtype=np.int32)
+        rows = np.flatnonzero(snapshot.servers.lasting & ((target < 0) | (number[target] >= 0)))
+        some = with_servers(snapshot, rows.astype(np.int32))
+        few = replace(
+            some,
+            churned=None,
+            servers=replace(some.servers, current=number[some.servers.current], target=number[some.servers.target]),
+            reservations=replace(q, **{field.name: getattr(q, field.name)[kept] for field in fields(q)}),
+        )
+        return cls(snapshot=few.in_cost_units(), rows=rows, chosen=kept, planned=number[target[rows]])
+
+    def in_whole(self, target: Indices, found: Indices) -> Indices:
+        """Return the plan `target` (S,) of the region with `found` (N,) for these servers."""
+        whole = target.copy()
+        whole[self.rows] = np.append(self.chosen, FREE)[found]
+        return whole

@@ -1,0 +1,154 @@
+"""Keep what the plan of an earlier phase gives to each reservation, while a later phase refines another term.
+
+The limits of the statement are here, and so is the check of its answer by definition.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from libs.assignment import (
+    Bound,
+    CapacitySpec,
+    CountBound,
+    Filter,
+    GroupCountSpec,
+    Limit,
+    NoRegressionSpec,
+    Problem,
+    SingleGroupFailureBufferSpec,
+)
+from libs.domain.arrays import Bools, Floats, Indices
+from libs.domain.fleet import FleetSnapshot
+from libs.plan_check.hard_limits import excess
+from libs.plan_check.regression import by_place
+from libs.ras.evaluate import Coverage, above_share, coverage_of, surplus_servers
+from libs.ras.statement_names import COUNT, MSB, RESERVATION, RRU
+
+_ROUNDING = 1e-6
+
+
+def add_kept_terms(snapshot: FleetSnapshot, problem: Problem, planned: Indices) -> None:
+    """Add limits so that no reservation has more of a term than the plan `planned` (S,) gives it, as constraints.
+
+        sum_m max(0, load[r,m] - alpha[r] C[r]) <= planned               for all r with a limit            expression 3
+        load[r,m] <= max_m planned load[r,m]                             for all r that survive, all m     expression 4
+        surviving load[r] >= min(C[r], planned)                          for all r                         expression 6
+        load[r,d] <= max((A[r,d] + theta) C[r], planned load[r,d])       for all d with a share            expression 7
+        load[r,d] >= min((A[r,d] - theta) C[r], planned load[r,d])
+        held[r] <= max(planned held[r], C[r] / max_t V[r,t])             for all r                         surplus
+
+    `problem` is a statement of `snapshot`, which is in cost units.
+    """
+    q, covered = snapshot.reservations, coverage_of(snapshot, planned)
+    _add_msbs(snapshot, problem, covered)
+    alive = np.flatnonzero(q.survives_msb_loss) if len(snapshot.topology.msbs) else np.zeros(0, np.intp)
+    all_loads = np.setdiff1d(np.arange(len(q)), alive)
+    promised = Limit(items=np.minimum(q.capacity_rru, covered.surviving))
+    if len(alive):
+        buffered = SingleGroupFailureBufferSpec(
+            name="capacity of the plan after an MSB's loss",
+            partition=MSB,
+            scope=RESERVATION,
+            dimension=RRU,
+            limit=promised,
+            filter=Filter(items=alive.tolist()),
+        )
+        problem.add_constraint(buffered)
+    if len(all_loads):
+        capacity = CapacitySpec(
+            name="capacity of the plan",
+            scope=RESERVATION,
+            dimension=RRU,
+            limit=promised,
+            bound=Bound.MIN,
+            filter=Filter(items=all_loads.tolist()),
+        )
+        problem.add_constraint(capacity)
+    _add_datacenters(snapshot, problem, planned)
+    held = np.bincount(planned[planned >= 0], minlength=len(q))
+    best = q.rru.max(1, initial=0.0)
+    fewest = np.divide(q.capacity_rru, best, out=np.zeros(len(q)), where=best > 0)
+    surplus = CapacitySpec(
+        name="servers of the plan", dimension=COUNT, scope=RESERVATION, limit=Limit(items=np.maximum(held, fewest))
+    )
+    problem.add_constraint(surplus)
+
+
+def _add_msbs(snapshot: FleetSnapshot, problem: Problem, covered: Coverage) -> None:
+    """Add the limits of expressions 3 and 4. `covered` is the coverage of the plan."""
+    q = snapshot.reservations
+    surviving, limited = np.flatnonzero(q.survives_msb_loss), np.flatnonzero(np.isfinite(q.msb_spread_limit))
+    if len(surviving) and len(snapshot.topology.msbs):
+        buffer = GroupCountSpec(
+            name="embedded buffer of the plan",
+            partition=MSB,
+            scope=RESERVATION,
+            dimension=RRU,
+            limit=Limit(items=covered.worst_msb),
+            filter=Filter(items=surviving.tolist()),
+        )
+        problem.add_constraint(buffer)
+    if len(limited):
+        spread = GroupCountSpec(
+            name="MSB spread",
+            partition=MSB,
+            scope=RESERVATION,
+            dimension=RRU,
+            limit=Limit(items=np.where(np.isinf(q.msb_spread_limit), 0.0, q.msb_spread_limit) * q.capacity_rru),
+            filter=Filter(items=limited.tolist()),
+        )
+        most = above_share(covered.by_msb, q.msb_spread_limit[:, None], q.capacity_rru[:, None]).sum(1)
+        problem.add_constraint(
+            NoRegressionSpec(name="MSB spread of the plan", specs=[spread], scope=RESERVATION, most=most.tolist())
+        )
+
+
+def _add_datacenters(snapshot: FleetSnapshot, problem: Problem, planned: Indices) -> None:
+    """Add the limits of expression 7: a load outside its band comes no further from it, and none leaves its band."""
+    q, names = snapshot.reservations, snapshot.topology.datacenters
+    banded = np.flatnonzero(~np.isnan(q.affinity_share).all(0))
+    if not len(banded):
+        return
+    load = by_place(snapshot, planned, snapshot.server_datacenter, len(names))
+    rows = np.flatnonzero(snapshot.servers.lasting)
+    theta = snapshot.policy.affinity_tolerance
+    for d in banded:
+        partition = f"share of {names[d]}"
+        problem.add_partition(partition, np.where(snapshot.server_datacenter[rows] == d, 0, -1), [str(names[d])])
+        share = np.nan_to_num(q.affinity_share[:, d])
+        most = np.maximum((share + theta) * q.capacity_rru, load[:, d])
+        least = np.minimum((share - theta) * q.capacity_rru, load[:, d])
+        for bound, limit in ((CountBound.MAX, most), (CountBound.MIN, least)):
+            band = GroupCountSpec(
+                name=f"{partition} in the plan, {bound}",
+                partition=partition,
+                scope=RESERVATION,
+                dimension=RRU,
+                limit=Limit(items=limit),
+                bound=bound,
+                filter=Filter(items=np.flatnonzero(~np.isnan(q.affinity_share[:, d])).tolist()),
+            )
+            problem.add_constraint(band)
+
+
+def worse_off(snapshot: FleetSnapshot, before: Indices, after: Indices) -> Bools:
+    """Return a (R,) mask of the reservations for which a term grows from the plan `before` to the plan `after`.
+
+    The terms are expressions 3, 4, 6 and 7 and the surplus, by definition and without a solver. All reservations count
+    as worse off if `after` breaks hard limits more. `snapshot` is in cost units.
+    """
+    q = snapshot.reservations
+    if excess(snapshot, after) > excess(snapshot, before) + _ROUNDING:
+        return np.ones(len(q), bool)
+    was, now = _terms(snapshot, before), _terms(snapshot, after)
+    return np.asarray((now > was + _ROUNDING * np.maximum(1.0, was)).any(1))
+
+
+def _terms(snapshot: FleetSnapshot, binding: Indices) -> Floats:
+    """Return the terms of each reservation, (R, terms)."""
+    q, covered = snapshot.reservations, coverage_of(snapshot, binding)
+    spread = above_share(covered.by_msb, q.msb_spread_limit[:, None], q.capacity_rru[:, None]).sum(1)
+    buffer = np.where(q.survives_msb_loss, covered.worst_msb, 0.0)
+    one = (spread, buffer, covered.shortfall, surplus_servers(snapshot, binding))
+    return np.column_stack([*one, covered.off_affinity])

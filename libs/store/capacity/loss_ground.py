@@ -1,0 +1,60 @@
+"""Read what each MSB of a region holds now: the ground of the outlook for its loss."""
+
+from __future__ import annotations
+
+import numpy as np
+import sqlalchemy as sa
+
+from libs.domain.msb_outlook import LossGround
+from libs.store.capacity.coverage import HELD
+from libs.store.fleet.regions import load_region
+from libs.store.platform.database import Transaction
+
+_MSBS = """
+    SELECT msbs.msb_id, datacenters.name AS datacenter, msbs.name AS msb, count(*) AS servers,
+           count(*) FILTER (WHERE unavailability = 'unplanned') AS down, count(*) FILTER (WHERE in_use) AS in_use,
+           count(*) FILTER (WHERE reservations.kind = 'shared_buffer' AND unavailability = 'none') AS spare
+    FROM servers JOIN racks USING (rack_id) JOIN msbs USING (msb_id) JOIN datacenters USING (datacenter_id)
+    LEFT JOIN reservations ON reservations.reservation_id = current_reservation_id
+    WHERE servers.region_id = :region_id AND decommissioned_at IS NULL
+    GROUP BY 1, 2, 3 ORDER BY datacenters.name COLLATE "C", msbs.name COLLATE "C" """
+_RESERVATIONS = """
+    SELECT reservation_id, name, owner, capacity_rru, survives_msb_loss FROM reservations
+    WHERE region_id = :region_id AND kind = 'guaranteed' AND NOT scheduled AND deleted_at IS NULL
+    ORDER BY reservation_id"""
+_HELD = f"""
+    SELECT current_reservation_id AS reservation_id, msb_id, sum(rru) AS rru
+    FROM servers JOIN racks USING (rack_id)
+    JOIN reservation_rru ON reservation_rru.reservation_id = current_reservation_id
+                        AND reservation_rru.hardware_type_id = servers.hardware_type_id
+    WHERE servers.region_id = :region_id AND decommissioned_at IS NULL AND {HELD}
+    GROUP BY 1, 2"""
+
+
+def load_loss_ground(tx: Transaction, region: str) -> LossGround:
+    """Return the MSBs of a region by name, and the RRU that each guaranteed reservation holds in each of them.
+
+    `tx` must come from Database.snapshot(), so that all data are of one moment. Raises NotFound.
+    """
+    values = {"region_id": load_region(tx, region).region_id}
+    msbs = tx.execute(sa.text(_MSBS), values).all()
+    reservations = tx.execute(sa.text(_RESERVATIONS), values).all()
+    row_of = {row.reservation_id: r for r, row in enumerate(reservations)}
+    column_of = {row.msb_id: m for m, row in enumerate(msbs)}
+    held = np.zeros((len(reservations), len(msbs)))
+    found = [row for row in tx.execute(sa.text(_HELD), values) if row.reservation_id in row_of]
+    rows, columns = [row_of[row.reservation_id] for row in found], [column_of[row.msb_id] for row in found]
+    held[rows, columns] = [row.rru for row in found]
+    return LossGround(
+        datacenter=np.array([row.datacenter for row in msbs], object),
+        msb=np.array([row.msb for row in msbs], object),
+        servers=np.array([row.servers for row in msbs], np.int64),
+        down=np.array([row.down for row in msbs], np.int64),
+        in_use=np.array([row.in_use for row in msbs], np.int64),
+        spare=np.array([row.spare for row in msbs], np.int64),
+        reservation=np.array([row.name for row in reservations], object),
+        owner=np.array([row.owner for row in reservations], object),
+        capacity_rru=np.array([row.capacity_rru for row in reservations], np.float64),
+        survives=np.array([row.survives_msb_loss for row in reservations], bool),
+        held_rru=held,
+    )

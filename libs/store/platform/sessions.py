@@ -1,0 +1,107 @@
+"""Sessions of people in the pages. Only the SHA-256 of a session's secret is stored.
+
+A session has the rights of its token, read again at each request. So a token that is revoked, or loses an owner, takes
+effect at once. Browsers work in real time, so all times count by the database's now(), never by the Clock.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+import sqlalchemy as sa
+
+from libs.domain.principal import Principal, Role
+from libs.store.platform.database import Transaction
+from libs.store.tables import sessions
+
+IDLE_S_MAX = 2 * 3600.0
+"""Seconds without a request after which a session ends."""
+LIFE_S_MAX = 12 * 3600.0
+"""Seconds after its start when a session ends, used or not: the longest working day."""
+NOTED_EVERY_S = 60.0
+"""Least seconds between two notes of a session's use, so that a page that polls costs few writes."""
+
+_ALIVE = f"""sessions.seen_at > now() - make_interval(secs => {IDLE_S_MAX})
+    AND sessions.created_at > now() - make_interval(secs => {LIFE_S_MAX})"""
+_PRINCIPAL = f"""
+    SELECT session_id, token_id, name, coalesce(person, name) AS person, role, owners, sessions.created_at,
+           sessions.created_at + make_interval(secs => {LIFE_S_MAX}) AS ends_at,
+           seen_at < now() - make_interval(secs => {NOTED_EVERY_S}) AS unnoted
+    FROM sessions JOIN tokens USING (token_id)
+    WHERE sessions.secret_sha256 = :secret_sha256 AND revoked_at IS NULL AND {_ALIVE}"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """A session that has not ended.
+
+    ends_at   the latest time of its end, by the database's clock
+    unnoted   whether its last noted use is older than NOTED_EVERY_S
+    """
+
+    session_id: int
+    principal: Principal
+    created_at: datetime
+    ends_at: datetime
+    unnoted: bool
+
+
+def start_session(tx: Transaction, token_id: int, *, secret_sha256: bytes) -> int:
+    """Start a session with the rights of a token. Return its id."""
+    values = {
+        "secret_sha256": secret_sha256,
+        "token_id": token_id,
+        "created_at": sa.func.now(),
+        "seen_at": sa.func.now(),
+    }
+    return int(tx.execute(sa.insert(sessions).values(values).returning(sessions.c.session_id)).scalar_one())
+
+
+def load_session(tx: Transaction, secret_sha256: bytes) -> Session | None:
+    """Return the session whose secret has this digest. Return None if it is unknown or has ended, or its token was
+    revoked.
+    """
+    row = tx.execute(sa.text(_PRINCIPAL), {"secret_sha256": secret_sha256}).one_or_none()
+    if row is None:
+        return None
+    principal = Principal(
+        token_id=row.token_id,
+        name=row.name,
+        person=row.person,
+        role=Role(row.role),
+        owners=frozenset(row.owners),
+        session_id=row.session_id,
+    )
+    return Session(
+        session_id=row.session_id,
+        principal=principal,
+        created_at=row.created_at,
+        ends_at=row.ends_at,
+        unnoted=row.unnoted,
+    )
+
+
+def load_session_end(tx: Transaction, session_id: int) -> datetime | None:
+    """Return the latest time at which a session ends. Return None if it has ended."""
+    query = f"SELECT created_at + make_interval(secs => {LIFE_S_MAX}) FROM sessions WHERE session_id = :id AND {_ALIVE}"
+    found: datetime | None = tx.execute(sa.text(query), {"id": session_id}).scalar_one_or_none()
+    return found
+
+
+def note_use(tx: Transaction, session_id: int) -> None:
+    """Note that a session is in use now. A session that was ended meanwhile stays ended."""
+    tx.execute(sa.update(sessions).where(sessions.c.session_id == session_id).values(seen_at=sa.func.now()))
+
+
+def end_session(tx: Transaction, session_id: int) -> None:
+    """End a session. Ending it again changes nothing."""
+    tx.execute(sa.delete(sessions).where(sessions.c.session_id == session_id))
+
+
+def forget_sessions(tx: Transaction) -> int:
+    """Delete the sessions that have ended by their limits, or with their token. Return their number."""
+    ended = f"""
+        DELETE FROM sessions USING tokens
+        WHERE tokens.token_id = sessions.token_id AND (revoked_at IS NOT NULL OR NOT ({_ALIVE}))"""
+    return tx.execute(sa.text(ended)).rowcount

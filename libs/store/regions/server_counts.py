@@ -1,0 +1,103 @@
+"""Servers of a region counted by MSB and hardware type, by one statement that reads each server once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from libs.store.capacity.coverage import BY_TARGET, HELD
+from libs.store.fleet.regions import load_region
+from libs.store.fleet.snapshot import LEAVING
+from libs.store.platform.database import Transaction
+from libs.store.platform.refusals import NotFound
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerCounts:
+    """Servers of one hardware type in one MSB. They are those of a region, or those of one reservation.
+
+    bound        with a reservation as target
+    joined       in a reservation now
+    arriving     bound, and not in that reservation yet
+    departing    in a reservation, and bound to another or to none
+    free         bound to none, not down, and not announced for retirement
+    down         unavailable for an unplanned reason
+    maintenance  unavailable for a planned reason
+    held_rru, target_rru   of the one reservation; None for a whole region
+    """
+
+    datacenter: str
+    msb: str
+    hardware_type: str
+    servers: int
+    bound: int
+    joined: int
+    arriving: int
+    departing: int
+    free: int
+    in_use: int
+    down: int
+    maintenance: int
+    held_rru: float | None
+    target_rru: float | None
+
+
+_COUNTED = """
+    SELECT datacenters.name AS datacenter, msbs.name AS msb, hardware_types.name AS hardware_type, counts.*
+    FROM ({counts}) AS counts JOIN msbs USING (msb_id) JOIN datacenters USING (datacenter_id)
+    JOIN hardware_types USING (hardware_type_id)
+    ORDER BY datacenters.name COLLATE "C", msbs.name COLLATE "C", hardware_types.name COLLATE "C" """
+_OF_REGION = f"""
+    SELECT msb_id, hardware_type_id, count(*) AS servers,
+           count(target_reservation_id) AS bound, count(current_reservation_id) AS joined,
+           count(*) FILTER (WHERE target_reservation_id IS DISTINCT FROM current_reservation_id
+                            AND target_reservation_id IS NOT NULL) AS arriving,
+           count(*) FILTER (WHERE target_reservation_id IS DISTINCT FROM current_reservation_id
+                            AND current_reservation_id IS NOT NULL) AS departing,
+           count(*) FILTER (WHERE target_reservation_id IS NULL AND unavailability <> 'unplanned'
+                            AND NOT {LEAVING}) AS free,
+           count(*) FILTER (WHERE in_use) AS in_use,
+           count(*) FILTER (WHERE unavailability = 'unplanned') AS down,
+           count(*) FILTER (WHERE unavailability = 'planned') AS maintenance,
+           NULL::float AS held_rru, NULL::float AS target_rru
+    FROM servers JOIN racks USING (rack_id)
+    WHERE servers.region_id = :region_id AND decommissioned_at IS NULL GROUP BY 1, 2"""
+_OF_RESERVATION = f"""
+    SELECT msb_id, servers.hardware_type_id, count(*) AS servers,
+           count(*) FILTER (WHERE target_reservation_id = :id) AS bound,
+           count(*) FILTER (WHERE current_reservation_id = :id) AS joined,
+           count(*) FILTER (WHERE target_reservation_id = :id
+                            AND current_reservation_id IS DISTINCT FROM :id) AS arriving,
+           count(*) FILTER (WHERE current_reservation_id = :id
+                            AND target_reservation_id IS DISTINCT FROM :id) AS departing,
+           0::bigint AS free, count(*) FILTER (WHERE in_use AND current_reservation_id = :id) AS in_use,
+           count(*) FILTER (WHERE unavailability = 'unplanned') AS down,
+           count(*) FILTER (WHERE unavailability = 'planned') AS maintenance,
+           coalesce(sum(rru) FILTER (WHERE current_reservation_id = :id AND {HELD}), 0) AS held_rru,
+           coalesce(sum(rru) FILTER (WHERE target_reservation_id = :id AND {BY_TARGET}), 0) AS target_rru
+    FROM servers JOIN racks USING (rack_id)
+    LEFT JOIN reservation_rru ON reservation_rru.reservation_id = :id
+                             AND reservation_rru.hardware_type_id = servers.hardware_type_id
+    WHERE current_reservation_id = :id OR target_reservation_id = :id GROUP BY 1, 2"""
+_ID = """
+    SELECT reservation_id FROM reservations
+    WHERE region_id = :region_id AND name = :name AND deleted_at IS NULL"""
+
+
+def count_by_place(tx: Transaction, region: str, *, reservation: str | None = None) -> tuple[ServerCounts, ...]:
+    """Return the counts of a region's servers, or of those bound to one live reservation by target or now. Places
+    without a server are omitted. They are ordered by the names of datacenter, MSB and hardware type.
+
+    Raises NotFound.
+    """
+    region_id = load_region(tx, region).region_id
+    if reservation is None:
+        rows = tx.execute(sa.text(_COUNTED.format(counts=_OF_REGION)), {"region_id": region_id})
+    else:
+        found = tx.execute(sa.text(_ID), {"region_id": region_id, "name": reservation}).scalar_one_or_none()
+        if found is None:
+            raise NotFound("reservation", reservation)
+        rows = tx.execute(sa.text(_COUNTED.format(counts=_OF_RESERVATION)), {"id": found})
+    names = ServerCounts.__dataclass_fields__
+    return tuple(ServerCounts(**{name: row[name] for name in names}) for row in rows.mappings())

@@ -1,0 +1,1 @@
+"""The retention of each table, and the deletion of what is older."""

@@ -1,0 +1,147 @@
+"""The clients behind bearer tokens: the platform's own, and those of the issuers in the issuers' file."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from libs.domain.principal import Principal, Role
+from libs.store.platform.database import Database
+from libs.store.platform.sessions import load_session, note_use
+from libs.store.platform.tokens import load_principal
+from libs.web.problems import Problem
+
+if TYPE_CHECKING:  # without an issuers' file, no process loads the code of signatures
+    from libs.identity.identity import Identified, Identity
+
+PREFIX = "plim_"
+SESSION_PREFIX = f"{PREFIX}session_"
+"""The first letters of a session's secret. Logs redact it like a token."""
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """A client whose token is valid.
+
+    principal    None: it may do nothing, because no rule gives its claims a role
+    identified   what an issuer says of it; None: it has a token of the platform
+    """
+
+    principal: Principal | None
+    identified: Identified | None = None
+
+
+def new_secret() -> str:
+    """Return a new token, to be shown once."""
+    return PREFIX + secrets.token_urlsafe(32)
+
+
+def new_session_secret() -> str:
+    """Return the secret of a new session."""
+    return SESSION_PREFIX + secrets.token_urlsafe(32)
+
+
+def digest(secret: str) -> bytes:
+    """Return the stored digest of a token. A token has 256 random bits, so it needs no salt and no slow hash."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).digest()
+
+
+def find_client(secret: str, database: Database, identity: Identity | None) -> Client:
+    """Return the client that sends this bearer: a session, a token of the platform, or a token of an issuer.
+
+    Raises Problem: 401 if it is not valid, and 503 while it cannot be verified.
+    """
+    if secret.startswith(SESSION_PREFIX):
+        return _in_session(digest(secret), database)
+    if identity is not None and not secret.startswith(PREFIX):
+        return _of_issuer(secret, identity)
+    with database.snapshot() as tx:
+        principal = load_principal(tx, digest(secret))
+    if principal is None:
+        raise invalid_token("No such token, or it was revoked. Ask an admin for a new one.")
+    return Client(principal)
+
+
+def log_name(client: Client) -> str:
+    """Return the name of a client for logs. A subject is a claim, so logs have a digest of it instead."""
+    if client.identified is None:
+        return "" if client.principal is None else client.principal.name
+    person = client.identified.person
+    return f"{client.identified.issuer.name}|sha256:{hashlib.sha256(person.encode()).hexdigest()[:12]}"
+
+
+def require_principal(client: Client) -> Principal:
+    """Return the principal of a client. Raises Problem (403) if no rule gives it a role."""
+    if client.principal is not None:
+        return client.principal
+    assert client.identified is not None
+    issuer = client.identified.issuer.name
+    if lacking := _lacking(client.identified):
+        raise Problem(403, "claims_left_out", lacking)
+    detail = (
+        f"You are known to the issuer {issuer}, but none of its rules in the issuers' file gives you a role. "
+        "`plimsoll whoami` shows your claims and the rules; an operator of the platform changes the file."
+    )
+    raise Problem(403, "no_role", detail)
+
+
+def invalid_token(detail: str) -> Problem:
+    """Return the 401 for a token that is not valid."""
+    return unauthenticated("invalid_token", detail, ', error="invalid_token"')
+
+
+def unauthenticated(code: str, detail: str, error: str) -> Problem:
+    """Return a 401. `error` is appended to the challenge."""
+    return Problem(401, code, detail, headers={"WWW-Authenticate": f'Bearer realm="plimsoll"{error}'})
+
+
+def _in_session(key: bytes, database: Database) -> Client:
+    """Return the client of a session, and note its use from time to time. Raises Problem (401)."""
+    with database.snapshot() as tx:
+        session = load_session(tx, key)
+    if session is None:
+        raise invalid_token("The session has ended: log in again.")
+    if session.unnoted:
+        with database.write() as tx:
+            note_use(tx, session.session_id)
+    return Client(session.principal)
+
+
+def _of_issuer(secret: str, identity: Identity) -> Client:
+    from libs.identity.identity import Unverifiable
+    from libs.identity.verify import Refused
+
+    try:
+        found = identity.identify(secret)
+    except Refused as error:
+        raise invalid_token(f"The token is not valid: {error}.") from error
+    except Unverifiable as error:
+        raise Problem(
+            503, "unavailable", f"{error}. Try again in a few seconds.", headers={"Retry-After": "2"}
+        ) from error
+    access = found.access
+    if access.role is None:
+        return Client(None, found)
+    principal = Principal(
+        token_id=None,
+        name=found.person,
+        person=found.person,
+        role=access.role,
+        owners=access.owners if access.role is Role.REQUESTER else frozenset(),
+        lacking=_lacking(found),
+    )
+    return Client(principal, found)
+
+
+def _lacking(found: Identified) -> str:
+    """Return the sentence about claims that the issuer left out, or "" if it left out none that rules read."""
+    left_out = found.access.left_out
+    if not left_out:
+        return ""
+    return (
+        f"The issuer {found.issuer.name} left the claim {' and '.join(left_out)} out of your token, because you are in "
+        "too many groups for it. In Entra, an administrator mends it with app roles (rules on the claim roles), or by "
+        "emitting only the groups that are assigned to the application."
+    )

@@ -1,0 +1,58 @@
+"""`/v1/regions/{region}/server-counts`: a region or a reservation as a map of MSBs and hardware types."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from pydantic import Field
+
+from libs.store.regions.server_counts import count_by_place
+from libs.web.context import Context
+from libs.web.model import ResponseModel, SomeName
+from libs.web.openapi import problems
+from services.broker.api.regions import RegionName
+
+router = APIRouter(prefix="/v1/regions", tags=["regions"])
+
+
+class ServerCountsOut(ResponseModel):
+    """Servers of one hardware type in one MSB."""
+
+    datacenter: str
+    msb: str
+    hardware_type: str
+    servers: int
+    bound: int = Field(description="With a reservation as target")
+    joined: int = Field(description="In a reservation now")
+    arriving: int = Field(description="Bound, and not in that reservation yet")
+    departing: int = Field(description="In a reservation, and bound to another or to none")
+    free: int = Field(description="Bound to none, not down, and not announced for retirement")
+    in_use: int = Field(description="Runs containers")
+    down: int = Field(description="Unavailable for an unplanned reason")
+    maintenance: int = Field(description="Unavailable for a planned reason")
+    held_rru: float | None = Field(description="RRU that the reservation holds here now; null without `reservation`")
+    target_rru: float | None = Field(description="RRU that its targets give here; null without `reservation`")
+
+
+class PlacesOut(ResponseModel):
+    """The counts of all places that have servers."""
+
+    region: str
+    reservation: str | None
+    items: list[ServerCountsOut]
+
+
+@router.get("/{region}/server-counts", operation_id="count_servers", responses=problems(404))
+def get_server_counts(
+    region: RegionName,
+    context: Context,
+    reservation: Annotated[
+        SomeName | None, Query(description="Count only the servers that this reservation has, by target or now")
+    ] = None,
+) -> PlacesOut:
+    """Count the servers of a region, or of one of its reservations, by MSB and hardware type."""
+    with context.database.snapshot() as tx:
+        found = count_by_place(tx, region, reservation=reservation)
+    items = [ServerCountsOut.model_validate(one) for one in found]
+    return PlacesOut(region=region, reservation=reservation, items=items)

@@ -1,0 +1,1 @@
+"""Close the loop of Flux and RAS on the real platform: `plimsoll demo --flux`."""

@@ -1,0 +1,108 @@
+"""The REST API as a person's browser session sees it."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import httpx
+
+Json = dict[str, Any]
+ITEMS_MAX = 1000
+"""Largest number of items that a page reads of a list; also the API's largest page."""
+
+
+class ApiProblem(Exception):
+    """An error that the API answered.
+
+    status, code   of the problem document
+    fields         path of a field -> what is wrong with it
+    """
+
+    def __init__(self, status: int, document: Mapping[str, Any]) -> None:
+        self.status = status
+        self.code = str(document.get("code", status))
+        self.title = str(document.get("title", f"The platform answered {status}"))
+        self.detail = str(document.get("detail") or self.title)
+        self.fields = {str(one["field"]): str(one["message"]) for one in document.get("errors", ())}
+        super().__init__(self.detail)
+
+
+class ApiUnreachable(Exception):
+    """The API gave no answer."""
+
+
+class Api:
+    """The API with one person's rights. `http` is shared by all persons, and holds no secret."""
+
+    def __init__(self, http: httpx.Client, bearer: str) -> None:
+        self._http, self._bearer = http, bearer
+
+    def get(self, path: str, **query: object) -> Json:
+        """Return the document at `path`. Raises ApiProblem, ApiUnreachable."""
+        answer: Json = self._send("GET", path, query=query).json()
+        return answer
+
+    def items(self, path: str, *, most: int = ITEMS_MAX, **query: Any) -> list[Json]:
+        """Return the first `most` items of a list. Raises ApiProblem, ApiUnreachable."""
+        return list(self._items(path, most, query))
+
+    def _items(self, path: str, most: int, query: Mapping[str, object]) -> Iterator[Json]:
+        cursor: str | None = None
+        while most > 0:
+            page = self.get(path, cursor=cursor, limit=min(most, ITEMS_MAX), **query)
+            yield from page["items"]
+            most -= len(page["items"])
+            cursor = page.get("next_cursor")
+            if cursor is None:
+                return
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        generation: int | None = None,
+        key: str | None = None,
+        dry_run: bool = False,
+    ) -> Json:
+        """Send a write, and return the answer; {} if it has no body. Raises ApiProblem, ApiUnreachable.
+
+        generation   fail unless the object is at this generation
+        key          idempotency key; None: a new one
+        dry_run      only ask what would come of it
+        """
+        headers = {"Idempotency-Key": key or str(uuid.uuid4())}
+        if generation is not None:
+            headers["If-Match"] = f'"{generation}"'
+        query = {"dry_run": "true"} if dry_run else {}
+        response = self._send(method, path, query=query, json=body, headers=headers)
+        answer: Json = response.json() if response.content else {}
+        return answer
+
+    def _send(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, object],
+        json: object = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> httpx.Response:
+        given: dict[str, Any] = {name: value for name, value in query.items() if value not in (None, "")}
+        try:
+            response = self._http.request(
+                method,
+                path,
+                params=given or None,
+                json=json,
+                headers={**(headers or {}), "Authorization": f"Bearer {self._bearer}"},
+            )
+        except httpx.TransportError as error:
+            raise ApiUnreachable(str(error)) from error
+        if response.is_error:
+            is_json = "json" in response.headers.get("content-type", "")
+            raise ApiProblem(response.status_code, response.json() if is_json else {})
+        return response

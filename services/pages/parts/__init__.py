@@ -1,0 +1,1 @@
+"""Parts of pages: tables, maps, pictures, and words for numbers and times."""

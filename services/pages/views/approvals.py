@@ -1,0 +1,123 @@
+"""Changes that wait for a person, and past decisions. A decision belongs to the version that the person read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.responses import Response
+
+from libs.domain.principal import Role
+from services.pages.api import ApiProblem, Json
+from services.pages.parts.table import Column, Table
+from services.pages.parts.words import moment_markup, number, spaced
+from services.pages.visit import Shown, Visit, go_to, segment, to_region
+
+_WORDS = {"approve": "Approve", "reject": "Reject"}
+_DECIDED_MAX = 200
+
+
+def show_approvals(visit: Visit) -> Shown | Response:
+    """Show what waits in a region, or decide on one of it."""
+    region = visit.place("region")
+    trouble = ""
+    if visit.form:
+        try:
+            _decide(visit)
+        except ApiProblem as problem:
+            if problem.status == 401:
+                raise
+            trouble = " ".join([problem.detail, *problem.fields.values()])
+            if problem.code == "stale_generation":
+                trouble = "Somebody changed it after you read it. Below is what it says now: decide again."
+        else:
+            return go_to(to_region(region, "approvals"))
+    waiting = visit.api.items("/v1/approvals", region=region, status="pending")
+    waiting.sort(key=lambda one: str(one["created_at"]))
+    limits = visit.api.get(f"/v1/regions/{segment(region)}/approval-limits")
+    recent = [one for one in visit.api.items("/v1/approvals", region=region, most=_DECIDED_MAX) if one["decided_at"]]
+    table = _decided(visit, recent)
+    return Shown(
+        template="approvals.html",
+        title="Approvals",
+        region=region,
+        section="approvals",
+        command=f"plimsoll get approvals --where region={region} --where status=pending",
+        sources=[f"/v1/approvals?region={segment(region)}&status=pending"],
+        table=table,
+        live=not visit.form,
+        status=409 if trouble else 200,
+        values={
+            "waiting": [{**one, "changes": changes(one), "why_not": _why_not(visit, one, limits)} for one in waiting],
+            "trouble": trouble,
+            "reason": visit.form.get("reason", "") if trouble else "",
+            "words": _WORDS,
+        },
+    )
+
+
+def _decide(visit: Visit) -> None:
+    form = visit.form
+    verb, approval, generation = form.get("decision", ""), form.get("approval", ""), form.get("generation", "")
+    if verb not in _WORDS or not approval.isdecimal() or not generation.isdecimal():
+        raise ApiProblem(
+            422, {"title": "The decision cannot be read", "detail": "Open the page again, and decide there."}
+        )
+    path = f"/v1/approvals/{approval}/{verb}"
+    visit.api.send("POST", path, {"reason": form.get("reason", "").strip()}, generation=int(generation))
+
+
+def _why_not(visit: Visit, one: Json, limits: Json) -> str:
+    """Return why the person cannot decide; "" if the API would let them. The API decides in the end."""
+    if not one["possible"]:
+        return "It cannot be decided now."
+    mine = one["kind"] == "plan_action" and one["owner"] in visit.who["owners"]
+    if not visit.may(Role.OPERATOR) and not mine:
+        return "Operators decide on this. Your token is of another role."
+    if limits["four_eyes"] and visit.who["name"] in one["asked_by"]:
+        return "You asked for it yourself, and this region wants a second person."
+    return ""
+
+
+def changes(one: Json) -> list[tuple[str, str, str]]:
+    """Return the changed fields: name, before, after. Equal fields are left out."""
+    before, after = one["before"] or {}, one["change"] or {}
+    found = []
+    for name in sorted({*before, *after}):
+        old, new = before.get(name), after.get(name)
+        if old != new and not (old is None and new in ({}, [], None)):
+            found.append((spaced(name), _plain(old), _plain(new)))
+    return found
+
+
+def _plain(value: Any) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int | float):
+        return number(value)
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_plain(part)}" for name, part in sorted(value.items())) or "none"
+    if isinstance(value, list):
+        return ", ".join(map(_plain, value)) or "none"
+    return str(value)
+
+
+def _decided(visit: Visit, rows: list[Json]) -> Table:
+    return Table(
+        name="decisions",
+        caption="Past decisions",
+        columns=[
+            Column("what", "What", lambda a: a["reservation"] or spaced(a["kind"])),
+            Column("decision", "Decision", lambda a: spaced(a["status"])),
+            Column("by", "By", lambda a: a["decided_by"]),
+            Column("reason", "Reason", lambda a: a["decision_reason"]),
+            Column("asked", "Asked by", lambda a: ", ".join(a["asked_by"])),
+            Column("at", "Decided", lambda a: a["decided_at"], lambda a: moment_markup(a["decided_at"], visit.now)),
+        ],
+        rows=rows,
+        path=visit.path,
+        query=visit.query,
+        empty="Nothing was decided here yet.",
+        order="-at",
+    )

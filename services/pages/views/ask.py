@@ -1,0 +1,193 @@
+"""Ask for a reservation, or for another size of one. A dry run answers while a person fills in the form."""
+
+from __future__ import annotations
+
+import uuid
+from collections import defaultdict
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import urlencode
+
+from starlette.responses import Response
+
+from libs.domain.principal import Role
+from services.pages.api import ApiProblem, Json
+from services.pages.parts.words import parse_moment
+from services.pages.visit import Shown, Visit, go_to, segment, to_region
+
+RRU_PREFIX = "rru:"
+"""Prefix of the form's field with the RRU of a hardware type."""
+_KINDS = {"granted": "good", "degraded": "warn", "rejected": "bad", "awaiting_approval": "info"}
+_REFUSED = (400, 403, 404, 409, 422, 428, 429)
+
+
+class WrongField(Exception):
+    """A field of the form cannot be read."""
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(message)
+        self.field, self.message = field, message
+
+
+def show_ask(visit: Visit) -> Shown | Response:
+    """Show the form, the answer of a dry run, or send the request and lead to its decision."""
+    region = visit.place("region")
+    resized = _resized(visit, region)
+    form: Mapping[str, str] = visit.form or _prefilled(visit, resized)
+    answer: Json | None = None
+    wrong: dict[str, str] = {}
+    refused = ""
+    if visit.form:
+        dry_run = visit.form.get("action") != "ask" or visit.is_fragment
+        try:
+            answer = _send(visit, region, resized, dry_run=dry_run)
+        except WrongField as field:
+            wrong = {field.field: field.message}
+        except ApiProblem as problem:
+            if problem.status not in _REFUSED:
+                raise
+            wrong = {name.removeprefix("spec."): said for name, said in problem.fields.items()}
+            refused = "" if wrong else problem.detail
+        else:
+            if not dry_run:
+                query = urlencode({"reservation": answer["reservation"]})
+                return go_to(f"{to_region(region, 'requests')}?{query}")
+    types = visit.api.get(f"/v1/regions/{segment(region)}/summary")["hardware_types"]
+    classes = visit.api.items(f"/v1/regions/{segment(region)}/rru-classes")
+    name = resized["name"] if resized else form.get("name") or "NAME"
+    return Shown(
+        template="ask.html",
+        island="ask_answer.html",
+        title=f"Resize {name}" if resized else "Ask for capacity",
+        region=region,
+        section="ask",
+        command=_command(region, resized, form),
+        sources=[f"/v1/regions/{segment(region)}/summary"],
+        status=422 if visit.form and (wrong or refused) and not visit.is_fragment else 200,
+        values={
+            "form": defaultdict(str, form),
+            "types": types,
+            "classes": classes,
+            "resized": resized,
+            "answer": answer,
+            "kind": _KINDS.get(answer["status"]["phase"], "") if answer else "",
+            "wrong": wrong,
+            "refused": refused,
+            "owners": visit.who["owners"],
+            "may": visit.may(Role.REQUESTER),
+            "key": form.get("key") or str(uuid.uuid4()),
+        },
+    )
+
+
+def _resized(visit: Visit, region: str) -> Json | None:
+    """Return the reservation to resize; None for a new one. Raises ApiProblem (404)."""
+    name = visit.query.get("resize")
+    if name is None:
+        return None
+    found = visit.api.get("/v1/reservations", region=region, name=name)["items"]
+    if not found:
+        raise ApiProblem(404, {"title": "There is no such reservation", "detail": f"There is no {name} in {region}."})
+    row: Json = found[0]
+    return row
+
+
+def _prefilled(visit: Visit, resized: Json | None) -> dict[str, str]:
+    """Return the form of a GET: the present spec, or what the URL gives."""
+    form = dict(visit.query)
+    form.setdefault("survives_msb_loss", "on")
+    form.setdefault("priority", "2")
+    if resized is not None:
+        spec = resized["spec"]
+        form |= {
+            "name": resized["name"],
+            "owner": resized["owner"],
+            "generation": str(resized["generation"]),
+            "capacity_rru": f"{spec['capacity_rru']:g}",
+            "priority": str(spec["priority"]),
+            "survives_msb_loss": "on" if spec["survives_msb_loss"] else "",
+            "workload_class": spec["workload_class"] or "",
+            "ends_at": _for_input(spec["ends_at"]),
+        }
+        if not spec["workload_class"]:
+            form |= {f"{RRU_PREFIX}{kind}": f"{rru:g}" for kind, rru in spec["rru"].items()}
+    return form
+
+
+def _send(visit: Visit, region: str, resized: Json | None, *, dry_run: bool) -> Json:
+    """Send the form as a request or a dry run, and return the API's answer. Raises WrongField, ApiProblem."""
+    form = visit.form
+    body: Json = {"spec": _spec(form)}
+    if form.get("reason", "").strip():
+        body["reason"] = form["reason"].strip()
+    key = None if dry_run else form.get("key")
+    if resized is not None:
+        generation = form.get("generation", "")
+        if not generation.isdecimal():
+            raise WrongField("capacity_rru", "open this page again: it does not say which version you read")
+        path = f"/v1/reservations/{resized['reservation_id']}"
+        return visit.api.send("PATCH", path, body, generation=int(generation), key=key, dry_run=dry_run)
+    for field in ("name", "owner"):
+        if not form.get(field, "").strip():
+            raise WrongField(field, "is required")
+    body |= {"region": region, "name": form["name"].strip(), "owner": form["owner"].strip()}
+    return visit.api.send("POST", "/v1/reservations", body, key=key, dry_run=dry_run)
+
+
+def _spec(form: Mapping[str, str]) -> Json:
+    spec: Json = {
+        "capacity_rru": _number(form, "capacity_rru", needed=True),
+        "survives_msb_loss": form.get("survives_msb_loss", "") == "on",
+        "priority": int(_number(form, "priority") or 0),
+    }
+    if form.get("workload_class"):
+        spec["workload_class"] = form["workload_class"]
+    else:
+        found = {key.removeprefix(RRU_PREFIX): _number(form, key) for key in form if key.startswith(RRU_PREFIX)}
+        spec["rru"] = {kind: rru for kind, rru in found.items() if rru is not None}
+        if not spec["rru"]:
+            raise WrongField("rru", "say what a server of at least one hardware type is worth, in RRU")
+    for field in ("starts_at", "ends_at"):
+        if form.get(field):
+            spec[field] = _moment(form, field)
+    return spec
+
+
+def _number(form: Mapping[str, str], field: str, *, needed: bool = False) -> float | None:
+    text = form.get(field, "").strip()
+    if not text:
+        if needed:
+            raise WrongField(field, "is required")
+        return None
+    try:
+        return float(text)
+    except ValueError as error:
+        raise WrongField(field, f"must be a number, not {text[:40]}") from error
+
+
+def _moment(form: Mapping[str, str], field: str) -> str:
+    """Return a time of the form, which is in UTC, for the API."""
+    try:
+        return datetime.fromisoformat(form[field]).replace(tzinfo=UTC).isoformat()
+    except ValueError as error:
+        raise WrongField(field, "must be a date and a time, such as 2026-12-31T18:00") from error
+
+
+def _for_input(text: str | None) -> str:
+    return "" if text is None else parse_moment(text).astimezone(UTC).strftime("%Y-%m-%dT%H:%M")
+
+
+def _command(region: str, resized: Json | None, form: Mapping[str, Any]) -> str:
+    """Return the command line that asks the same."""
+    capacity = form.get("capacity_rru") or "RRU"
+    if resized is not None:
+        return f"plimsoll resize {resized['name']} --region {region} --capacity {capacity} --dry-run"
+    worth = [(key.removeprefix(RRU_PREFIX), form[key]) for key in form if key.startswith(RRU_PREFIX) and form[key]]
+    given = " ".join(f"--rru {kind}={rru}" for kind, rru in worth) or "--rru TYPE=RRU"
+    if form.get("workload_class"):
+        given = f"--class {form['workload_class']}"
+    who = f"--owner {form.get('owner') or 'OWNER'}"
+    return (
+        f"plimsoll create {form.get('name') or 'NAME'} --region {region} {who} --capacity {capacity} {given} --dry-run"
+    )

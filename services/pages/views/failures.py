@@ -1,0 +1,99 @@
+"""Buffers and failures of a region: what the next loss would do, what is spare, what failed, and what is maintained."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+from urllib.parse import urlencode
+
+from libs.domain.principal import Role
+from services.pages.api import ApiProblem, Json
+from services.pages.views import failure_tables as tables
+from services.pages.visit import Shown, Visit, segment
+
+LATELY_H = 24
+"""Hours that count as lately for replacements."""
+_REFUSED_FOR = timedelta(days=7)
+_SCOPES = ("server", "rack", "msb", "datacenter")
+_ANSWERED = (404, 409, 422, 429)
+
+
+def show_failures(visit: Visit) -> Shown:
+    """Show the page; with a scope and a place in the URL, also what maintenance of it would be answered."""
+    region = visit.place("region")
+    path = f"/v1/regions/{segment(region)}"
+    losses = visit.api.get(f"{path}/msb-losses")["items"]
+    replaced = visit.api.get(f"{path}/replacements", hours=LATELY_H)
+    events = visit.api.items("/v1/unavailability-events", region=region, open="true")
+    refused = visit.api.items(
+        "/v1/unavailability-events",
+        region=region,
+        state="refused",
+        ended_after=(visit.now - _REFUSED_FOR).isoformat(),
+    )
+    buffers = visit.api.items("/v1/reservations", region=region, kind="shared_buffer")
+    loans = visit.api.items("/v1/loans", region=region)
+    failed = [one for one in events if one["kind"] == "unplanned"]
+    planned = [one for one in events if one["kind"] == "planned"]
+    main = tables.of_losses(visit, region, losses)
+    spare = tables.of_buffers(visit, region, [{**one, "lent": _lent(one, loans)} for one in buffers])
+    down = tables.of_failures(visit, failed)
+    past = tables.of_replacements(visit, region, replaced)
+    maintenance = tables.of_maintenance(visit, [*planned, *reversed(refused)])
+    return Shown(
+        template="failures.html",
+        title="Buffers and failures",
+        region=region,
+        section="failures",
+        command=f"plimsoll get unavailability-events --where region={region} --where open=true",
+        sources=[
+            f"{path}/msb-losses",
+            f"{path}/replacements?hours={LATELY_H}",
+            f"/v1/unavailability-events?{urlencode({'region': region, 'open': 'true'})}",
+            f"/v1/reservations?{urlencode({'region': region, 'kind': 'shared_buffer'})}",
+            f"/v1/loans?{urlencode({'region': region})}",
+        ],
+        table=main,
+        tables=[spare, down, past, maintenance],
+        live="place" not in visit.query,
+        values={
+            "losses": main,
+            "buffers": spare,
+            "failures": down,
+            "replacements": past,
+            "maintenance": maintenance,
+            "replaced": replaced,
+            "lately_h": LATELY_H,
+            "down": sum(one["down"] for one in losses),
+            "servers": sum(one["servers"] for one in losses),
+            "breaking": sum(one["broken"] > 0 for one in losses),
+            "wanted": sum(one["spec"]["capacity_rru"] for one in buffers),
+            "there": sum(one["status"]["held_rru"] for one in buffers),
+            "lent": len(loans),
+            "waiting": sum(one["state"] in ("queued", "awaiting_approval") for one in planned),
+            "underway": sum(one["state"] == "allowed" for one in planned),
+            **_foreseen(visit, region),
+        },
+    )
+
+
+def _lent(buffer: Json, loans: list[Json]) -> int:
+    """Return how many servers of a buffer are lent to others now."""
+    return sum(one["home"] == buffer["name"] for one in loans)
+
+
+def _foreseen(visit: Visit, region: str) -> dict[str, Any]:
+    """Return what maintenance of the place in the URL would be answered now. Nothing is written."""
+    scope, place = visit.query.get("scope", "rack"), visit.query.get("place", "").strip()
+    values: dict[str, Any] = {"scopes": _SCOPES, "scope": scope, "place": place, "answer": None, "refused": ""}
+    values["may"] = visit.may(Role.HEALTH)
+    if not place:
+        return values
+    body = {"region": region, "scope": scope, "scope_name": place, "kind": "planned", "reason": "preview"}
+    try:
+        values["answer"] = visit.api.send("POST", "/v1/unavailability-events", body, dry_run=True)
+    except ApiProblem as problem:
+        if problem.status not in (*_ANSWERED, 403):
+            raise
+        values["refused"] = " ".join([problem.detail, *problem.fields.values()])
+    return values

@@ -1,0 +1,168 @@
+"""Regions, and one region at a glance: what is amiss, what waits, and a map of its servers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from urllib.parse import urlencode
+
+from starlette.responses import RedirectResponse, Response
+
+from services.pages.api import Json
+from services.pages.parts.place_map import MODES, region_map
+from services.pages.parts.table import Column, Table
+from services.pages.parts.words import count, number, spaced
+from services.pages.visit import Shown, Visit, segment, to_region
+
+_NAMED_MAX = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that needs attention: how bad it is, its word, a sentence, and the page behind it."""
+
+    kind: str
+    word: str
+    sentence: str
+    href: str = ""
+    action: str = ""
+
+
+def show_first(visit: Visit) -> Response:
+    """Lead to the one region, or to the list."""
+    names = [region["name"] for region in visit.regions]
+    return RedirectResponse(to_region(names[0]) if len(names) == 1 else "/regions", 303)
+
+
+def show_regions(visit: Visit) -> Shown:
+    """Show all regions with what is amiss in each."""
+    rows = [
+        {"region": one, "summary": visit.api.get(f"/v1/regions/{segment(one['name'])}/summary")}
+        for one in visit.regions
+    ]
+    return Shown(
+        template="regions.html",
+        title="Regions",
+        section="regions",
+        command="plimsoll get regions",
+        sources=["/v1/regions"],
+        live=True,
+        values={"rows": rows, "amiss": _amiss},
+    )
+
+
+def show_region(visit: Visit) -> Shown:
+    """Show one region."""
+    name = visit.place("region")
+    path = f"/v1/regions/{segment(name)}"
+    region, summary = visit.api.get(path), visit.api.get(f"{path}/summary")
+    places = visit.api.get(f"{path}/server-counts")["items"]
+    mode = visit.query.get("show", "bound")
+    mode = mode if mode in MODES else "bound"
+    return Shown(
+        template="region.html",
+        title=f"Region {name}",
+        region=name,
+        section="",
+        command=f"plimsoll status {name}",
+        sources=[path, f"{path}/summary", f"{path}/server-counts"],
+        live=True,
+        table=(types := _types(visit, summary)),
+        values={
+            "summary": summary,
+            "findings": _findings(visit, region, summary),
+            "map": region_map(places, mode, partial(_servers_url, name)) if places else None,
+            "modes": MODES,
+            "mode": mode,
+            "types": types,
+            "free": sum(one["free"] for one in summary["hardware_types"]),
+            "to_move": sum(one["to_move"] for one in summary["hardware_types"]),
+            "servers": sum(one["servers"] for one in summary["hardware_types"]),
+            "down": sum(one["unavailable"] for one in summary["hardware_types"]),
+        },
+    )
+
+
+def _servers_url(region: str, msb: str, hardware_type: str) -> str:
+    return f"{to_region(region, 'servers')}?{urlencode({'msb': msb, 'hardware_type': hardware_type})}"
+
+
+def _findings(visit: Visit, region: Json, summary: Json) -> list[Finding]:
+    """Return what is amiss or waits, worst first."""
+    name = region["name"]
+    found = [
+        Finding("bad", spaced(one["reason"]), one["message"])
+        for one in region["conditions"]
+        if one["status"] == "False"
+    ]
+    short = visit.api.get("/v1/reservations", region=name, short="true", limit=_NAMED_MAX)["items"]
+    for one in short:
+        missing = (
+            f"{number(one['status']['target']['shortfall_rru'])} RRU short of {number(one['spec']['capacity_rru'])}"
+        )
+        granted = next(c for c in one["status"]["conditions"] if c["type"] == "Granted")
+        said = f"{one['name']} is {missing}. {granted['message'] if granted['status'] == 'False' else ''}".strip()
+        found.append(Finding("bad", "Short", said, to_region(name, "reservations", one["name"]), "Open"))
+    more = summary["degraded"] - len(short)
+    if more > 0:
+        found.append(
+            Finding("bad", "Short", f"{count(more, 'further reservation is', 'further reservations are')} short.")
+        )
+    letters = visit.api.get("/v1/moves", region=name, dead_letter="open", limit=_NAMED_MAX)["items"]
+    for move in letters:
+        step = spaced(move["step"]).lower()
+        said = f"The move of {move['server']} failed for good at {step}: {move['note'] or 'no note'}"
+        found.append(Finding("bad", "Move failed", said))
+    pending = visit.api.items("/v1/approvals", region=name, status="pending", most=1000)
+    if pending:
+        what = ", ".join(one["reservation"] or spaced(one["kind"]).lower() for one in pending[:_NAMED_MAX])
+        rest = f" and {number(len(pending) - _NAMED_MAX)} more" if len(pending) > _NAMED_MAX else ""
+        wait = "waits for a decision" if len(pending) == 1 else "wait for a decision"
+        sentence = f"{count(len(pending), 'change')} {wait}: {what}{rest}."
+        found.append(Finding("warn", "Waits for you", sentence, to_region(name, "approvals"), "Decide"))
+    readiness = summary["readiness"]
+    if readiness is not None and readiness["capacity_lost"]:
+        said = f"{count(readiness['capacity_lost'], 'reservation')} lost servers and holds less than promised now."
+        found.append(Finding("warn", "Capacity lost", said))
+    if readiness is not None and readiness["not_there_yet"]:
+        lot = readiness["not_there_yet"]
+        said = f"{count(lot, 'new or changed reservation is', 'new or changed reservations are')} not there yet."
+        found.append(Finding("info", "On the way", said))
+    found += [
+        Finding("info", spaced(one["reason"]), one["message"])
+        for one in region["conditions"]
+        if one["status"] == "Unknown" or one["reason"] == "Simulated"
+    ]
+    return found
+
+
+def _amiss(row: Json) -> str:
+    parts = [c["reason"] for c in row["region"]["conditions"] if c["status"] == "False"]
+    if row["summary"]["degraded"]:
+        parts.append(f"{row['summary']['degraded']} short")
+    return ", ".join(spaced(part) for part in parts)
+
+
+def _types(visit: Visit, summary: Json) -> Table:
+    def column(key: str, title: str, hint: str = "") -> Column:
+        return Column(key, title, lambda row: row[key], number=True, hint=hint)
+
+    return Table(
+        name="hardware-types",
+        caption="Servers by hardware type",
+        columns=[
+            Column("hardware_type", "Hardware type", lambda row: row["hardware_type"]),
+            column("servers", "Servers"),
+            column("bound", "Bound", "To a reservation, by target"),
+            column("free", "Free", "Bound to none, up, and not leaving"),
+            column("in_use", "In use", "Running containers"),
+            column("to_move", "To move", "Not yet where their target is"),
+            column("unavailable", "Down"),
+            column("in_maintenance", "Maintenance"),
+        ],
+        rows=summary["hardware_types"],
+        path=visit.path,
+        query=visit.query,
+        empty="This region has no server. `plimsoll import` brings servers in.",
+        searched=False,
+    )

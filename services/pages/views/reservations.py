@@ -1,0 +1,199 @@
+"""The reservations of a region, and one of them: promised, target and held, its map, its past, and why."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+from urllib.parse import urlencode
+
+from markupsafe import Markup
+
+from services.pages.api import ApiProblem, Json
+from services.pages.parts.pictures import Part, Series, bar_svg, legend, lines_svg
+from services.pages.parts.place_map import reservation_map
+from services.pages.parts.table import Choice, Column, Table
+from services.pages.parts.words import parse_moment, spaced
+from services.pages.visit import Shown, Visit, link_markup, segment, to_region
+
+PAST = timedelta(days=30)
+_PHASES = ("granted", "degraded", "pending", "scheduled")
+_KINDS = {"granted": "good", "degraded": "bad", "pending": "info", "scheduled": "", "deleted": ""}
+_UNDER_WAY_MAX = 100
+_NOT_EXPLAINED = ("wrong_phase", "contradiction", "conflict", "rate_limited")
+
+
+def badge_of(phase: str) -> Markup:
+    """Return the badge of a reservation's phase."""
+    return Markup('<span class="badge {}">{}</span>').format(_KINDS.get(phase, ""), spaced(phase))
+
+
+def show_reservations(visit: Visit) -> Shown:
+    """Show the reservations of a region as a table."""
+    region = visit.place("region")
+    query: dict[str, Any] = {key: visit.query[key] for key in ("phase", "owner", "short", "kind") if key in visit.query}
+    rows = visit.api.items("/v1/reservations", region=region, **query)
+    owners = sorted({row["owner"] for row in rows} | ({query["owner"]} if "owner" in query else set()))
+    table = Table(
+        name="reservations",
+        caption=f"Reservations of {region}",
+        columns=_columns(region),
+        rows=rows,
+        path=visit.path,
+        query=visit.query,
+        choices=[
+            Choice("phase", "Phase", [(one, spaced(one)) for one in _PHASES]),
+            Choice("short", "Short", [("true", "short"), ("false", "not short")]),
+            Choice("kind", "Kind", [("guaranteed", "guaranteed"), ("shared_buffer", "shared buffer")]),
+            Choice("owner", "Owner", [(one, one) for one in owners]),
+        ],
+        empty="There is no reservation yet. Ask for the first one.",
+        order="name",
+        cut="These are the first 1,000 reservations: filter to see others." if len(rows) == 1000 else "",
+    )
+    where = " ".join(f"--where {key}={value}" for key, value in query.items())
+    return Shown(
+        template="table.html",
+        title="Reservations",
+        region=region,
+        section="reservations",
+        command=f"plimsoll get reservations --where region={region} {where}".strip(),
+        sources=[f"/v1/reservations?{urlencode({'region': region, **query})}"],
+        table=table,
+        live=True,
+        values={"note": ""},
+    )
+
+
+def _columns(region: str) -> list[Column]:
+    def status(row: Json, name: str) -> Any:
+        return row["status"][name]
+
+    return [
+        Column("name", "Reservation", lambda r: r["name"], lambda r: link_markup(_path(region, r["name"]), r["name"])),
+        Column("owner", "Owner", lambda r: r["owner"]),
+        Column("phase", "Phase", lambda r: status(r, "phase"), lambda r: badge_of(status(r, "phase"))),
+        Column("promised", "Promised RRU", lambda r: r["spec"]["capacity_rru"], number=True),
+        Column("target", "Target RRU", lambda r: status(r, "target_rru"), number=True, hint="Once all moves are done"),
+        Column("held", "Held RRU", lambda r: status(r, "held_rru"), number=True, hint="Joined and up"),
+        Column(
+            "after",
+            "Held after MSB loss",
+            lambda r: status(r, "held_after_msb_loss_rru"),
+            number=True,
+            hint="Without its largest MSB",
+        ),
+        Column("short", "Short RRU", lambda r: status(r, "shortfall_rru"), number=True, hint="Of the targets"),
+        Column("ready", "Holds its promise", lambda r: _condition(r, "Ready")["status"], _ready),
+    ]
+
+
+def show_reservation(visit: Visit) -> Shown:
+    """Show one reservation."""
+    region, name = visit.place("region"), visit.place("name")
+    found = visit.api.get("/v1/reservations", region=region, name=name)["items"]
+    if not found:
+        detail = f"There is no reservation {name} in {region}. It may have been deleted, or have another name."
+        raise ApiProblem(404, {"title": "There is no such reservation", "detail": detail, "code": "not_found"})
+    row: Json = found[0]
+    path = f"/v1/reservations/{row['reservation_id']}"
+    counts_path = f"/v1/regions/{segment(region)}/server-counts"
+    places = visit.api.get(counts_path, reservation=name)["items"]
+    past = visit.api.items(f"{path}/history", most=1000)
+    spec, status = row["spec"], row["status"]
+    moves = visit.api.items("/v1/moves", region=region, status="running")
+    moves = [move for move in moves if name in (move["from_reservation"], move["to_reservation"])]
+    survives = spec["survives_msb_loss"]
+    return Shown(
+        template="reservation.html",
+        title=name,
+        region=region,
+        section="reservations",
+        command=f"plimsoll get reservations {name} --where region={region}",
+        sources=[path, f"{counts_path}?{urlencode({'reservation': name})}", f"{path}/history"],
+        live="explain" not in visit.query and "server" not in visit.query,
+        values={
+            "row": row,
+            "phase": badge_of(status["phase"]),
+            "granted": _condition(row, "Granted"),
+            "ready": _condition(row, "Ready"),
+            "map": reservation_map(places, spec["capacity_rru"], survives=survives) if places else None,
+            "bar": _bar(row),
+            "past": _past(past, visit.now, survives=survives),
+            "moves": moves[:_UNDER_WAY_MAX],
+            "moves_more": len(moves) - _UNDER_WAY_MAX,
+            "servers_url": f"{to_region(region, 'servers')}?{urlencode({'current_reservation': name})}",
+            "arriving_url": f"{to_region(region, 'servers')}?{urlencode({'target_reservation': name})}",
+            **_explained(visit, path),
+        },
+    )
+
+
+def _explained(visit: Visit, path: str) -> Json:
+    """Return the explanation that the URL asks for: of the reservation, or of a server with another place."""
+    server, to = visit.query.get("server"), visit.query.get("to")
+    asked = bool(server) or "explain" in visit.query
+    values: Json = {"asked": asked, "server": server or "", "to": to or "", "why": None, "why_not": ""}
+    if not asked:
+        return values
+    try:
+        values["why"] = visit.api.get(f"{path}/explain", server=server, to=to if server else None)
+    except ApiProblem as problem:
+        if problem.status not in (404, 409, 422, 429):
+            raise
+        values["why_not"] = " ".join([problem.detail, *problem.fields.values()])
+    return values
+
+
+def _bar(row: Json) -> Json:
+    status, promised = row["status"], row["spec"]["capacity_rru"]
+    after, held, target = status["held_after_msb_loss_rru"], status["held_rru"], status["target_rru"]
+    parts = [
+        Part("held, whichever MSB goes", "f3", after),
+        Part("on its way", "f2", max(0.0, target - held)),
+    ]
+    if not row["spec"]["survives_msb_loss"]:
+        parts = [Part("held", "f3", held), Part("on its way", "f2", max(0.0, target - held))]
+    missing = max(0.0, status["shortfall_rru"])
+    if missing:
+        parts.append(Part("short", "f5", missing))
+    if row["spec"]["survives_msb_loss"]:
+        parts.append(Part("held, and lost with the largest MSB", "f1", held - after))
+    return {
+        "svg": bar_svg("RRU", parts, whole=promised),
+        "legend": legend([*((part.colour, part.name) for part in parts), ("f6", "mark: promised")]),
+    }
+
+
+def _past(intervals: list[Json], now: datetime, *, survives: bool) -> Markup | None:
+    """Return what it held and was promised over the last 30 days; None if that is not known."""
+    shown = [one for one in reversed(intervals) if parse_moment(one["until_at"]) > now - PAST]
+    if not shown:
+        return None
+    field = "held_after_msb_loss_rru" if survives else "held_rru"
+    times = [parse_moment(one["from_at"]) for one in shown] + [parse_moment(shown[-1]["until_at"])]
+    if times[-1] <= times[0]:
+        return None
+    rows = [*shown, shown[-1]]
+    lines = [
+        Series("promised", "l6", [one["capacity_rru"] for one in rows], dashed=True),
+        Series("held" + (" after MSB loss" if survives else ""), "l1", [one[field] for one in rows]),
+    ]
+    return lines_svg("Promised and held, RRU", times, lines)
+
+
+def _condition(row: Json, kind: str) -> Json:
+    found: Json = next(one for one in row["status"]["conditions"] if one["type"] == kind)
+    return found
+
+
+def _ready(row: Json) -> Markup:
+    condition = _condition(row, "Ready")
+    kind = {"True": "good", "False": "warn"}.get(condition["status"], "")
+    kind = "bad" if condition["reason"] == "CapacityLost" else kind
+    return Markup('<span class="badge {}" title="{}">{}</span>').format(
+        kind, condition["message"], spaced(condition["reason"])
+    )
+
+
+def _path(region: str, name: str) -> str:
+    return to_region(region, "reservations", name)

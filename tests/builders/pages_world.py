@@ -1,0 +1,133 @@
+"""A platform with something on every page: reservations that are whole, short and on their way, failures, a change that
+waits for an approval, and some hours of history. `scripts/pages-shots` shows the same world.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import httpx
+
+from libs.actuators.simulated import SimulatedActuator, SimulatedSettings
+from libs.domain.policy import RegionPolicy
+from libs.interchange.region.write import dump_region
+from libs.simulator.fleet import made_up_fleet
+from tests.builders.one_process import Platform, SteppedClock, one_process
+
+REGION, QUIET = "west", "east"
+BEGAN = datetime(2026, 11, 20, 6, tzinfo=UTC)
+RRU = {
+    "c5.metal": 1.0,
+    "i3.metal": 1.0,
+    "m5.metal": 1.2,
+    "m5zn.metal": 1.1,
+    "m6g.metal": 1.5,
+    "r5.metal": 1.1,
+    "x2gd.metal": 1.2,
+    "z1d.metal": 1.0,
+}
+"""Worth of a server of each type to all reservations."""
+
+
+@dataclass(frozen=True)
+class PagesWorld:
+    """The platform, and the tokens of its people.
+
+    owner      may ask for the owners search and ads
+    """
+
+    platform: Platform
+    admin: str
+    operator: str
+    owner: str
+    viewer: str
+
+    def client(self, token: str) -> httpx.Client:
+        """Return a client of the API with a token."""
+        return httpx.Client(base_url=self.platform.url, headers={"Authorization": f"Bearer {token}"}, timeout=60)
+
+    def live(self, minutes: int) -> None:
+        """Let some minutes pass."""
+        for _ in range(minutes):
+            self.platform.clock.skip(60)
+            self.platform.tick()
+
+
+@contextmanager
+def pages_world(database_url: str, home: Path, *, servers: int = 240) -> Iterator[PagesWorld]:
+    """Yield the platform over an empty, migrated or unmigrated database."""
+    clock = SteppedClock(BEGAN)
+    simulated = SimulatedActuator(clock, SimulatedSettings.model_validate({"PLIMSOLL_SIMULATED_FAILURE_RATE": 0}))
+    with one_process(database_url, home, clock, simulated) as (platform, admin):
+        yield _filled(platform, admin, servers)
+
+
+def _filled(platform: Platform, admin: str, servers: int) -> PagesWorld:
+    http = httpx.Client(base_url=platform.url, headers={"Authorization": f"Bearer {admin}"}, timeout=60)
+
+    def write(method: str, path: str, body: object = None, **headers: str) -> httpx.Response:
+        answer = http.request(method, path, json=body, headers=headers)
+        assert answer.is_success, answer.text
+        return answer
+
+    def token(name: str, role: str, owners: tuple[str, ...] = ()) -> str:
+        return str(write("POST", "/v1/tokens", {"name": name, "role": role, "owners": owners}).json()["secret"])
+
+    def ask(name: str, owner: str, capacity_rru: float, **spec: object) -> None:
+        body = {"region": REGION, "name": name, "owner": owner}
+        write("POST", "/v1/reservations", {**body, "spec": {"capacity_rru": capacity_rru, "rru": RRU, **spec}})
+
+    policy = RegionPolicy(buffer_cost=1.0, spread_cost=0.5, shared_buffer_share=0.02)
+    for name, count in ((REGION, servers), (QUIET, 24)):
+        image = made_up_fleet(name, servers=count, datacenters=3, msbs=6, seed=7, policy=policy)
+        files = {file.partition(".")[0]: (file, content) for file, content in dump_region(image).items()}
+        answer = http.post(f"/v1/regions/{name}/import", files=files)
+        assert answer.is_success, answer.text
+    world = PagesWorld(
+        platform,
+        admin,
+        operator=token("olga", "operator"),
+        owner=token("ann", "requester", ("search", "ads")),
+        viewer=token("vic", "viewer"),
+    )
+    ask("web", "search", 24)
+    ask("index", "search", 30, survives_msb_loss=False)
+    ask("ads/serving", "ads", 18)
+    world.live(20)
+    ask("batch", "ads", 240, survives_msb_loss=False)  # more than is free, so it is short
+    world.live(2)
+    limits = {"size_cost_units": 40, "four_eyes": True}
+    write("PUT", f"/v1/regions/{REGION}/approval-limits", limits, **{"If-Match": '"0"'})
+    with world.client(world.owner) as owner:
+        body = {"region": REGION, "name": "crawl", "owner": "search", "reason": "the crawler grows next week"}
+        answer = owner.post("/v1/reservations", json={**body, "spec": {"capacity_rru": 60, "rru": RRU}})
+        assert answer.is_success, answer.text
+    world.live(20)
+    held = http.get("/v1/servers", params={"region": REGION, "current_reservation": "web", "limit": 4}).json()["items"]
+    for server in held[:2]:
+        event = {"region": REGION, "scope": "server", "scope_name": server["name"], "kind": "unplanned"}
+        write("POST", "/v1/unavailability-events", event | {"reason": "disk"})
+    for server in held[2:]:
+        generation = f'"{server["generation"]}"'
+        write("PATCH", f"/v1/servers/{server['server_id']}", {"in_use": True}, **{"If-Match": generation})
+    world.live(3)
+    write("POST", "/v1/solve-runs", {"region": REGION})
+    world.live(1)
+    _maintain(http, write)
+    http.close()
+    return world
+
+
+def _maintain(http: httpx.Client, write: Callable[..., httpx.Response]) -> None:
+    """Let maintenance of one spare server begin, and that of one of another MSB wait for its end."""
+    servers = http.get("/v1/servers", params={"region": REGION, "limit": 1000}).json()["items"]
+    spare = [one for one in servers if (one["current_reservation"] or "").startswith("shared-buffer-")]
+    first = next(one for one in spare if one["unavailability"] == "none")
+    other = next(one for one in spare if one["msb"] != first["msb"])
+    for server, reason in ((first, "new firmware"), (other, "new power supply")):
+        event = {"region": REGION, "scope": "server", "scope_name": server["name"], "kind": "planned"}
+        write("POST", "/v1/unavailability-events", event | {"reason": reason})

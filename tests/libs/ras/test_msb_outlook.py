@@ -1,0 +1,54 @@
+"""The outlook for the loss of an MSB, against a count of each server's RRU."""
+
+import numpy as np
+
+from libs.domain.msb_outlook import LossGround
+from libs.ras.msb_outlook import foresee_msb_losses
+
+
+def ground_of(held: np.ndarray, capacity: np.ndarray, survives: np.ndarray) -> LossGround:
+    R, M = held.shape
+    names = np.array([f"msb-{m}" for m in range(M)], object)
+    ones = np.ones(M, np.int64)
+    return LossGround(
+        datacenter=np.full(M, "dc", object),
+        msb=names,
+        servers=ones * 9,
+        down=ones * 0,
+        in_use=ones,
+        spare=ones,
+        reservation=np.array([f"r{r}" for r in range(R)], object),
+        owner=np.full(R, "team", object),
+        capacity_rru=capacity,
+        survives=survives,
+        held_rru=held,
+    )
+
+
+def test_it_agrees_with_a_count_of_what_remains() -> None:
+    rng = np.random.default_rng(5)
+    seen = 0
+    for _ in range(200):
+        R, M = int(rng.integers(0, 5)), int(rng.integers(1, 5))
+        held = rng.integers(0, 4, (R, M)).astype(float)
+        capacity = rng.integers(1, 9, R).astype(float)
+        survives = rng.random(R) < 0.5
+        for m, one in enumerate(foresee_msb_losses(ground_of(held, capacity, survives))):
+            lacks = {}
+            for r in range(R):
+                rest = sum(held[r, other] for other in range(M) if other != m)
+                if held[r, m] > 0 and rest < capacity[r]:
+                    lacks[f"r{r}"] = (capacity[r] - rest, held[r, m], max(capacity[r] - held[r].sum(), 0.0))
+            assert {s.reservation: (s.missing_rru, s.lost_rru, s.missing_now_rru) for s in one.short} == lacks
+            assert one.reservations == (held[:, m] > 0).sum()
+            assert one.broken == sum(survives[int(name[1:])] for name in lacks)
+            assert one.missing_rru == sum(missing - now for missing, _, now in lacks.values())
+            assert [s.missing_rru for s in one.short] == sorted((s.missing_rru for s in one.short), reverse=True)
+            seen += len(lacks)
+    assert seen > 100
+
+
+def test_rounding_makes_no_reservation_short() -> None:
+    held = np.array([[0.1, 0.2, 0.3 - 1e-12]])
+    (_, _, last) = foresee_msb_losses(ground_of(held, np.array([0.3]), np.array([True])))
+    assert last.short == ()

@@ -1,0 +1,49 @@
+"""The ground of the outlook has the servers that count as held, and no others."""
+
+import numpy as np
+import pytest
+
+from libs.domain.reservation import ReservationSpec
+from libs.store.capacity.loss_ground import load_loss_ground
+from libs.store.platform.database import Database
+from libs.store.platform.refusals import NotFound
+from tests.builders.region import region_image
+from tests.builders.stored import stored
+
+SPECS = {
+    "web": ReservationSpec(capacity_rru=2, rru={"hw-a": 1.5}),
+    "db": ReservationSpec(capacity_rru=1, rru={"hw-a": 1.0}, survives_msb_loss=False),
+    "spare": ReservationSpec(capacity_rru=1, rru={"hw-a": 1.0}, survives_msb_loss=False),
+}
+CURRENT = {f"server-0{i}": name for i, name in enumerate(("web", "web", "db", "spare", "web", "web", "spare"))}
+
+
+def test_what_is_up_and_has_joined_counts(database: Database) -> None:
+    image = region_image(
+        reservations=SPECS,
+        current=CURRENT,
+        target={"server-07": "web"},
+        kind={"spare": "shared_buffer"},
+        owner={"db": "data"},
+        in_use=["server-00", "server-02"],
+        down=["server-01", "server-06"],
+        maintained=["server-05"],
+    )
+    stored(database, image)
+    with database.snapshot() as tx:
+        ground = load_loss_ground(tx, "west")
+    assert ground.msb.tolist() == ["msb-00", "msb-01"]
+    assert dict(zip(ground.reservation, ground.owner, strict=True)) == {"web": "team", "db": "data"}
+    held = {str(name): ground.held_rru[r].tolist() for r, name in enumerate(ground.reservation)}
+    assert held == {"web": [1.5, 1.5], "db": [1.0, 0.0]}, "not down, not in maintenance, and not on its way"
+    assert dict(zip(ground.reservation, ground.survives.tolist(), strict=True)) == {"web": True, "db": False}
+    assert ground.servers.tolist() == [4, 4]
+    assert ground.down.tolist() == [1, 1]
+    assert ground.in_use.tolist() == [2, 0]
+    assert ground.spare.tolist() == [1, 0], "a spare server that is down is no spare"
+    assert ground.capacity_rru.dtype == np.float64
+
+
+def test_an_unknown_region_is_named(database: Database) -> None:
+    with database.snapshot() as tx, pytest.raises(NotFound, match="nowhere"):
+        load_loss_ground(tx, "nowhere")

@@ -1,0 +1,87 @@
+"""Take a picture of every page, light and dark, over the data of a small region: `./scripts/pages-shots`."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from argparse import ArgumentParser
+from collections.abc import Iterable
+from pathlib import Path
+
+from libs.store.platform.migrate import migrate
+from services.standalone.postgres import running_postgres
+from tests.builders.pages_world import pages_world
+from tests.services.pages.browser import SIZE, Visitor, chromium, find_chromium, serving
+
+SHOTS = {
+    "regions": "/regions",
+    "region": "/regions/west",
+    "reservations": "/regions/west/reservations",
+    "reservation": "/regions/west/reservations/web",
+    "ask": "/regions/west/ask?resize=web",
+    "requests": "/regions/west/requests",
+    "approvals": "/regions/west/approvals",
+    "servers": "/regions/west/servers",
+    "solves": "/regions/west/solves",
+    "solve": "/regions/west/solves/1",
+    "two-solves": "/regions/west/solves/3?with=1",
+    "style": "/style",
+}
+"""Name of a picture -> the page. A new page adds its line. Ids are those of a new database, so they stay the same."""
+SCHEMES = ("light", "dark")
+_HEIGHT_MAX = 2400
+"""Pixels of a picture. The rest of a longer page is cut off."""
+
+
+def take_shots(names: Iterable[str], out: Path, chromium_path: str) -> list[str]:
+    """Write NAME-light.png and NAME-dark.png to `out` for each name. Return what went wrong in the pages."""
+    home = Path(tempfile.mkdtemp(prefix="plimsoll-shots-"))
+    wrongs: list[str] = []
+    try:
+        with running_postgres(home / "postgres", durable=False) as database_url:
+            migrate(database_url)
+            with (
+                pages_world(database_url, home) as world,
+                serving(world.platform.url, world.platform.clock) as url,
+                chromium(chromium_path) as browser,
+            ):
+                for scheme in SCHEMES:
+                    context = browser.new_context(viewport=SIZE, color_scheme=scheme)
+                    person = Visitor(context, url)
+                    page = person.log_in(world.operator)
+                    for name in names:
+                        page.goto(url + SHOTS[name])
+                        size = {"x": 0, "y": 0, "width": SIZE["width"], "height": 0}
+                        size["height"] = min(_HEIGHT_MAX, page.evaluate("document.documentElement.scrollHeight"))
+                        page.screenshot(path=out / f"{name}-{scheme}.png", full_page=True, clip=size)
+                    wrongs += person.wrongs
+                    context.close()
+    finally:
+        shutil.rmtree(home)
+    return wrongs
+
+
+def main() -> int:
+    """Take the pictures that the command line asks for. Return the exit status."""
+    parser = ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, default=Path("docs/pages"), help="the folder of the pictures")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"only these: {', '.join(SHOTS)}")
+    asked = parser.parse_args()
+    unknown = set(asked.names) - set(SHOTS)
+    if unknown:
+        parser.error(f"there is no page {', '.join(sorted(unknown))}; the pages are {', '.join(SHOTS)}")
+    path = find_chromium()
+    if path is None:
+        parser.error(
+            "there is no Chromium (Debian: apt-get install chromium); PLIMSOLL_TEST_CHROMIUM names another one"
+        )
+    asked.out.mkdir(parents=True, exist_ok=True)
+    wrongs = take_shots(asked.names or SHOTS, asked.out, path)
+    for wrong in wrongs:
+        print(wrong, file=sys.stderr)
+    return 1 if wrongs else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

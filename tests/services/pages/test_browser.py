@@ -1,0 +1,141 @@
+"""Every page in a real browser: no error, no breach of the policy, no call elsewhere, nothing serious for axe-core."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.services.pages.browser import SIZE, Visitor, serious
+
+PAGES = [
+    "/regions",
+    "/regions/west",
+    "/regions/west?show=free",
+    "/regions/east",
+    "/regions/west/reservations",
+    "/regions/west/reservations/web",
+    "/regions/west/reservations/batch",
+    "/regions/west/reservations/web?explain=1",
+    "/regions/west/ask",
+    "/regions/west/ask?resize=web",
+    "/regions/west/requests",
+    "/regions/west/approvals",
+    "/regions/west/servers",
+    "/regions/west/solves",
+    "/regions/west/solves/1",
+    "/regions/west/solves/3?with=1",
+    "/regions/east/solves",
+    "/regions/west/failures",
+    "/regions/west/failures?scope=msb&place=msb-01",
+    "/regions/east/failures",
+    "/regions/east/reservations",
+    "/regions/east/approvals",
+    "/style",
+    "/style?kind=windjammer&sort=-tonnes",
+]
+"""Every kind of page, with and without content."""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_page_is_sound(scheme: str, browser, pages_url, world) -> None:
+    context = browser.new_context(viewport=SIZE, color_scheme=scheme)
+    person = Visitor(context, pages_url)
+    page = person.log_in(world.admin)
+    found = {}
+    for path in PAGES:
+        answer = page.goto(pages_url + path)
+        assert answer is not None
+        assert answer.status == 200, path
+        assert len(answer.body()) < 300_000, path
+        assert page.locator("h1").count() == 1, path
+        wrong = serious(page)
+        if wrong:
+            found[path] = wrong
+        wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert wide <= 0, f"{path} is wider than the window"
+    context.close()
+    assert found == {}
+    assert person.wrongs == []
+
+
+def test_pages_fit_a_phone_and_a_large_font(browser, pages_url, world) -> None:
+    context = browser.new_context(viewport={"width": 390, "height": 800})
+    page = Visitor(context, pages_url).log_in(world.viewer)
+    for path in PAGES:
+        page.goto(pages_url + path)
+        wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert wide <= 0, f"{path} is wider than the window"
+    context.close()
+
+
+def test_the_login_page_is_sound(visitor: Visitor) -> None:
+    page = visitor.window()
+    page.goto(f"{visitor.url}/login")
+    expect(page.get_by_label("Your token")).to_be_focused()
+    assert serious(page) == []
+
+
+def test_the_first_tab_stop_skips_to_the_content(visitor: Visitor, world) -> None:
+    page = visitor.log_in(world.viewer)
+    page.goto(f"{visitor.url}/regions/west")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    inside = page.evaluate("document.querySelector('main').contains(document.activeElement)")
+    assert inside
+
+
+def test_a_live_part_changes_only_when_there_is_news_and_never_under_the_pointer(visitor: Visitor, world) -> None:
+    page = visitor.log_in(world.viewer)
+    page.goto(f"{visitor.url}/regions/west?show=servers")
+
+    def poll() -> int:
+        with page.expect_response(lambda r: "/regions/west" in r.url) as answer:
+            page.evaluate("htmx.trigger('#live', 'htmx:poll'); htmx.ajax('GET', location.href, {source: '#live'})")
+        return answer.value.status
+
+    page.evaluate("document.querySelector('#live').dataset.seen = 'yes'")
+    assert poll() == 304
+    assert page.locator("#live").get_attribute("data-seen") == "yes", "nothing was replaced"
+    page.locator("#live").evaluate("part => part.dataset.etag = 'older'")
+    assert poll() == 200
+    expect(page.locator("#live")).not_to_have_attribute("data-seen", "yes")
+    page.locator("table.heat tbody td").first.hover()
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.evaluate("htmx.ajax('GET', location.href, {source: '#live'})")
+    page.wait_for_function("document.querySelector('tbody:hover')")
+    assert asked == []
+
+
+def test_without_scripts_everything_but_live_updates_works(browser, pages_url, world) -> None:
+    context = browser.new_context(viewport=SIZE, java_script_enabled=False)
+    person = Visitor(context, pages_url)
+    page = person.log_in(world.viewer)
+    page.get_by_role("link", name="west", exact=True).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Region west")
+    expect(page.get_by_text("Live updates need scripts.")).to_be_visible()
+    expect(page.get_by_role("button", name="Copy")).to_be_hidden()
+    page.goto(f"{pages_url}/style")
+    page.get_by_label("Kind").select_option("windjammer")
+    page.get_by_role("button", name="Filter").click()
+    expect(page.locator("table.rows tbody tr")).to_have_count(2)
+    page.get_by_role("link", name="Tonnes").click()
+    expect(page.locator("table.rows tbody th").first).to_have_text("Preussen")
+    assert "kind=windjammer" in page.url
+    page.get_by_role("button", name="Log out").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Log in")
+    context.close()
+    assert person.wrongs == []
+
+
+def test_the_answer_appears_while_a_person_fills_in_the_form(visitor: Visitor, world) -> None:
+    page = visitor.log_in(world.owner)
+    page.goto(f"{visitor.url}/regions/west/ask")
+    page.get_by_label("Name").fill("typed")
+    page.get_by_label("RRU of a server of c5.metal").fill("1")
+    page.get_by_label("Capacity in RRU").fill("4")
+    expect(page.locator("#answer")).to_contain_text("is the answer that it would get now")
+    page.get_by_label("Capacity in RRU").fill("a few")
+    expect(page.locator("#answer")).to_contain_text("must be a number, not a few")
+    assert serious(page) == []
+    visitor.wrongs[:] = [wrong for wrong in visitor.wrongs if "422" not in wrong]

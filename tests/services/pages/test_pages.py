@@ -1,0 +1,256 @@
+"""Pages say what the API says, take forms, and keep filters and orders in the URL."""
+
+import csv
+import io
+import re
+
+import pytest
+
+from services.pages.parts.heatmap import PLACES_MAX
+from services.pages.parts.place_map import COUNTS, region_map, reservation_map
+from services.pages.parts.table import ROWS_MAX, Column, Table
+from tests.builders.pages_world import RRU
+
+WORTH = {f"rru:{kind}": str(rru) for kind, rru in RRU.items()}
+ASK = {"name": "new", "owner": "search", "capacity_rru": "6", "priority": "2", **WORTH}
+
+
+@pytest.fixture
+def api(world):
+    with world.client(world.admin) as client:
+        yield client
+
+
+def text_of(html: str) -> str:
+    return " ".join(re.sub(r"<[^>]+>", " ", html.partition("<main")[2].partition("<footer")[0]).split())
+
+
+def test_the_region_names_what_is_amiss_with_its_page(log_in, world, api) -> None:
+    page = log_in(world.viewer).get("/regions/west").text
+    summary = api.get("/v1/regions/west/summary").json()
+    assert summary["degraded"] >= 1
+    assert 'href="/regions/west/reservations/batch"' in page
+    assert re.search(r"changes wait for a decision: [^.]*\bcrawl\b", page), "beside the moves below a promise"
+    promised = round(summary["readiness"]["capacity_rru"])
+    assert f"{promised} RRU promised" in text_of(page)
+    assert "plimsoll status west" in page
+    assert 'href="/json/v1/regions/west/summary"' in page
+
+
+def test_a_map_counts_every_server_once(log_in, world, api) -> None:
+    items = api.get("/v1/regions/west/server-counts").json()["items"]
+    assert sum(one["servers"] for one in items) == 240
+    servers = api.get("/v1/servers", params={"region": "west", "limit": 1000}).json()["items"]
+    assert sum(one["bound"] for one in items) == sum(s["target_reservation"] is not None for s in servers)
+    assert sum(one["down"] for one in items) == sum(s["unavailability"] == "unplanned" for s in servers) == 2
+    assert sum(one["in_use"] for one in items) == 2
+    web = api.get("/v1/regions/west/server-counts", params={"reservation": "web"}).json()["items"]
+    reservation = api.get("/v1/reservations", params={"region": "west", "name": "web"}).json()["items"][0]
+    assert sum(one["held_rru"] for one in web) == pytest.approx(reservation["status"]["held_rru"])
+    assert sum(one["target_rru"] for one in web) == pytest.approx(reservation["status"]["target_rru"])
+    assert api.get("/v1/regions/west/server-counts", params={"reservation": "none"}).status_code == 404
+
+
+def test_a_reservation_shows_its_four_numbers_and_its_margin(log_in, world, api) -> None:
+    row = api.get("/v1/reservations", params={"region": "west", "name": "ads/serving"}).json()["items"][0]
+    page = log_in(world.viewer).get("/regions/west/reservations/ads/serving")
+    assert page.status_code == 200
+    said, status = text_of(page.text), row["status"]
+    assert "18 RRU promised" in said
+    assert f"{status['held_after_msb_loss_rru']:g} RRU held after MSB loss" in said
+    assert "worst" in said, "the row of the worst MSB is marked"
+    assert status["conditions"][1]["message"] in said
+    assert "Held against promised" in said
+
+
+def test_a_reservation_explains_itself_and_a_server(log_in, world, api) -> None:
+    browser = log_in(world.viewer)
+    why = text_of(browser.get("/regions/west/reservations/web?explain=1").text)
+    assert "web needs 24 RRU whichever MSB is lost" in why
+    server = api.get("/v1/servers", params={"region": "west", "target_reservation": "web", "limit": 1}).json()["items"][
+        0
+    ]
+    why = text_of(browser.get(f"/regions/west/reservations/web?server={server['name']}&to=free").text)
+    assert server["name"] in why
+    unknown = browser.get("/regions/west/reservations/web?server=nowhere")
+    assert 'role="alert"' in unknown.text
+
+
+def test_a_missing_reservation_is_a_404_that_says_so(log_in, world) -> None:
+    browser = log_in(world.viewer)
+    missing = browser.get("/regions/west/reservations/none")
+    assert (missing.status_code, "There is no reservation none in west" in missing.text) == (404, True)
+    assert browser.get("/regions/none").status_code == 404
+
+
+def test_a_table_filters_by_url_and_comes_as_csv(log_in, world) -> None:
+    browser = log_in(world.viewer)
+    page = browser.get("/regions/west/reservations?owner=ads&sort=-promised").text
+    names = re.findall(r'<th scope="row"><a [^>]+>([^<]+)<', page)
+    assert names == ["batch", "ads/serving"]
+    assert '<option value="ads" selected>' in page
+    found = browser.get("/regions/west/reservations?owner=ads&q=serving&format=csv")
+    assert found.headers["content-type"].startswith("text/csv")
+    rows = list(csv.DictReader(io.StringIO(found.text)))
+    assert [(row["Reservation"], row["Promised RRU"]) for row in rows] == [("ads/serving", "18.0")]
+    nothing = browser.get("/regions/west/reservations?q=nothing").text
+    assert "No row passes these filters." in nothing
+
+
+def test_a_check_answers_as_the_request_would_and_changes_nothing(log_in, world, api) -> None:
+    browser = log_in(world.owner)
+    page = browser.post("/regions/west/ask", data=ASK | {"action": "check"})
+    assert page.status_code == 200
+    said = text_of(page.text)
+    assert "is the answer that it would get now" in said
+    assert 'value="new"' in page.text, "the form keeps what was filled in"
+    part = browser.post("/regions/west/ask", data=ASK | {"action": "ask"}, headers={"HX-Request": "true"})
+    assert "is the answer that it would get now" in part.text, "a call of the island never asks in earnest"
+    assert "<form" not in part.text
+    assert api.get("/v1/reservations", params={"region": "west", "name": "new"}).json()["items"] == []
+
+
+def test_each_wrong_field_is_named(log_in, world) -> None:
+    browser = log_in(world.owner)
+    for change, said in (
+        ({"capacity_rru": "many"}, "must be a number, not many"),
+        ({"capacity_rru": "-1"}, "greater than 0"),
+        ({"capacity_rru": ""}, "is required"),
+        (dict.fromkeys(WORTH, ""), "at least one hardware type"),
+        ({"name": "no spaces"}, "name"),
+        ({"ends_at": "soon"}, "must be a date and a time"),
+    ):
+        page = browser.post("/regions/west/ask", data=ASK | change | {"action": "ask"})
+        assert page.status_code == 422, change
+        assert said in page.text, change
+    others = browser.post("/regions/west/ask", data=ASK | {"owner": "batch-team", "action": "ask"})
+    assert (others.status_code, "may not act for batch-team" in others.text) == (422, True)
+
+
+def test_an_owner_asks_resizes_and_is_sent_to_the_decision(log_in, world, api) -> None:
+    browser = log_in(world.owner)
+    form = ASK | {"name": "asked", "action": "ask", "key": "0b2d6a1e-asked"}
+    for _ in range(2):  # a form that is sent twice asks once
+        sent = browser.post("/regions/east/ask", data=form)
+        assert (sent.status_code, sent.headers["location"]) == (303, "/regions/east/requests?reservation=asked")
+    assert len(api.get("/v1/capacity-requests", params={"reservation": "asked"}).json()["items"]) == 1
+    world.live(2)
+    assert "Granted" in browser.get("/regions/east/requests?reservation=asked").text
+    resize = browser.get("/regions/east/ask?resize=asked").text
+    generation = re.search(r'name="generation" value="(\d+)"', resize)
+    assert 'value="6"' in resize
+    form = {"generation": generation[1], "capacity_rru": "7", "priority": "2", "action": "ask"}
+    form |= WORTH
+    assert browser.post("/regions/east/ask?resize=asked", data=form).status_code == 303
+    world.live(2)
+    row = api.get("/v1/reservations", params={"region": "east", "name": "asked"}).json()["items"][0]
+    assert row["spec"]["capacity_rru"] == 7
+    stale = browser.post("/regions/east/ask?resize=asked", data=form | {"capacity_rru": "8"})
+    assert (stale.status_code, 'role="alert"' in stale.text) == (422, True)
+
+
+def test_only_those_who_may_decide_can_and_the_others_read_why(log_in, world, api) -> None:
+    browser = log_in(world.viewer)
+    page = browser.get("/regions/west/approvals").text
+    assert "crawl" in page
+    assert "Operators decide on this." in page
+    assert re.search(r'value="approve"[^>]+disabled', page)
+    found = api.get("/v1/approvals", params={"region": "west", "status": "pending"}).json()["items"]
+    waiting = next(one for one in found if one["reservation"] == "crawl")
+    form = {
+        "approval": waiting["approval_id"],
+        "generation": waiting["generation"],
+        "decision": "approve",
+        "reason": "x",
+    }
+    refused = browser.post("/regions/west/approvals", data=form)
+    assert refused.status_code == 409
+    assert 'role="alert"' in refused.text
+
+
+def test_a_decision_belongs_to_the_version_that_was_read(log_in, world, api) -> None:
+    asked = {"region": "west", "name": "later", "owner": "search", "spec": {"capacity_rru": 55, "rru": RRU}}
+    with world.client(world.owner) as owner:
+        assert owner.post("/v1/reservations", json=asked).status_code == 202
+    world.live(1)
+    found = api.get("/v1/approvals", params={"region": "west", "status": "pending"}).json()["items"]
+    waiting = next(one for one in found if one["reservation"] == "later")
+    browser = log_in(world.operator)
+    page = browser.get("/regions/west/approvals").text
+    assert f'name="approval" value="{waiting["approval_id"]}"' in page
+    form = {"approval": waiting["approval_id"], "decision": "reject", "reason": "not this month"}
+    stale = browser.post("/regions/west/approvals", data=form | {"generation": waiting["generation"] + 1})
+    assert (stale.status_code, "Somebody changed it after you read it" in stale.text) == (409, True)
+    assert 'value="not this month"' in stale.text
+    done = browser.post("/regions/west/approvals", data=form | {"generation": waiting["generation"]})
+    assert (done.status_code, done.headers["location"]) == (303, "/regions/west/approvals")
+    assert "not this month" in browser.get("/regions/west/approvals").text
+
+
+def test_json_is_for_reads_with_the_persons_rights(log_in, world, api) -> None:
+    browser = log_in(world.viewer)
+    answer = browser.get("/json/v1/reservations?region=west&owner=ads")
+    assert {row["name"] for row in answer.json()["items"]} == {"batch", "ads/serving"}
+    assert browser.get("/json/v1/tokens").status_code == 403
+    for path in ("/json/metrics", "/json/v1/../metrics", "/json/v1/%2e%2e/metrics", "/json/http://evil.example/"):
+        assert browser.get(path).status_code == 404, path
+    assert browser.post("/json/v1/reservations").status_code == 405
+
+
+def test_words_of_others_are_escaped(log_in, world) -> None:
+    browser = log_in(world.viewer)
+    for path in (
+        "/regions/west/reservations?q=%3Cscript%3E",
+        "/regions/west/reservations/%3Cscript%3E",
+        "/style?q=%22%3E%3Cb%3Ezap",
+    ):
+        assert "<script>" not in browser.get(path).text
+        assert "<b>zap" not in browser.get(path).text
+
+
+def counted(msbs: int) -> list[dict]:
+    kinds = [f"hw-{kind:02d}" for kind in range(12)]
+    one = dict.fromkeys(COUNTS, 3) | {"held_rru": 1.5, "target_rru": 1.5}
+    places = [(f"dc-{msb % 9}", f"msb-{msb:03d}") for msb in range(msbs)]
+    return [{"datacenter": dc, "msb": msb, "hardware_type": kind, **one} for dc, msb in places for kind in kinds]
+
+
+def test_a_map_of_many_msbs_shows_datacenters_and_says_so() -> None:
+    small, large = counted(PLACES_MAX), counted(PLACES_MAX + 1)
+    assert (len(region_map(small, "bound", None).rows), region_map(small, "bound", None).collapsed) == (
+        PLACES_MAX,
+        False,
+    )
+    map_ = region_map(large, "bound", None)
+    assert (len(map_.rows), map_.collapsed, map_.places) == (9, True, PLACES_MAX + 1)
+    assert map_.totals[-1].text == f"{(PLACES_MAX + 1) * 12 * 3:,}"
+
+
+def test_the_margin_marks_the_first_worst_msb() -> None:
+    map_ = reservation_map(counted(3), 10, survives=True)
+    assert [row.worst for row in map_.rows] == [True, False, False]
+    assert [row.ends[1].text for row in map_.rows] == ["36", "36", "36"]
+    assert not any(row.worst for row in reservation_map(counted(3), 10, survives=False).rows)
+
+
+def table(rows: list[dict], **query: str) -> Table:
+    columns = [Column("name", "Name", lambda r: r["name"]), Column("size", "Size", lambda r: r["size"], number=True)]
+    return Table(name="t", caption="T", columns=columns, rows=rows, path="/t", query=query, empty="Nothing.")
+
+
+def test_a_table_keeps_ties_in_place_and_missing_values_last() -> None:
+    rows = [{"name": name, "size": size} for name, size in (("a", 1), ("b", None), ("c", 2), ("d", 1))]
+    assert [r["name"] for r in table(rows, sort="-size").found] == ["c", "a", "d", "b"]
+    assert [r["name"] for r in table(rows, sort="size").found] == ["a", "d", "c", "b"]
+    assert [r["name"] for r in table(rows, sort="nothing").found] == ["a", "b", "c", "d"]
+
+
+def test_a_large_table_shows_its_first_rows_and_csv_has_all() -> None:
+    rows = [{"name": f"n{at}", "size": at} for at in range(ROWS_MAX + 50)]
+    assert len(table(rows).shown) == ROWS_MAX
+    assert len(table(rows).csv().splitlines()) == ROWS_MAX + 51
+
+
+def test_csv_holds_no_formulas() -> None:
+    rows = [{"name": name, "size": -1} for name in ("=1+1", "+1", "-1", "@x")]
+    assert [line.partition(",")[0] for line in table(rows).csv().splitlines()[1:]] == ["'=1+1", "'+1", "'-1", "'@x"]
