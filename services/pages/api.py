@@ -67,18 +67,20 @@ class Api:
         generation: int | None = None,
         key: str | None = None,
         dry_run: bool = False,
+        query: Mapping[str, object] | None = None,
     ) -> Json:
         """Send a write, and return the answer; {} if it has no body. Raises ApiProblem, ApiUnreachable.
 
         generation   fail unless the object is at this generation
         key          idempotency key; None: a new one
         dry_run      only ask what would come of it
+        query        further parameters; empty ones are left out
         """
         headers = {"Idempotency-Key": key or str(uuid.uuid4())}
         if generation is not None:
             headers["If-Match"] = f'"{generation}"'
-        query = {"dry_run": "true"} if dry_run else {}
-        response = self._send(method, path, query=query, json=body, headers=headers)
+        asked = {**(query or {}), "dry_run": "true" if dry_run else None}
+        response = self._send(method, path, query=asked, json=body, headers=headers)
         answer: Json = response.json() if response.content else {}
         return answer
 

@@ -7,6 +7,7 @@ OF_A_REGION = (
     ("requests", "Requests"),
     ("approvals", "Approvals"),
     ("solves", "Solves"),
+    ("what-if", "What if"),
     ("failures", "Failures"),
     ("servers", "Servers"),
 )

@@ -38,6 +38,7 @@ class Renderer:
             "duration": words.duration,
             "spaced": words.spaced,
             "said": words.said,
+            "sentence": words.sentence,
             "segment": lambda name: quote(str(name), safe=""),
         }
         self._environment.globals |= {"asset": lambda name: files[name].url, "live_s": LIVE_S}

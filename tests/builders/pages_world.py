@@ -118,6 +118,9 @@ def _filled(platform: Platform, admin: str, servers: int) -> PagesWorld:
     write("POST", "/v1/solve-runs", {"region": REGION})
     world.live(1)
     _maintain(http, write)
+    for change in ({"lose": [{"scope": "msb", "name": "msb-01"}]}, {"demand": [{"reservation": "web", "scale": 1.25}]}):
+        write("POST", "/v1/simulations", {"region": REGION} | change)
+    world.platform.tick()
     http.close()
     return world
 

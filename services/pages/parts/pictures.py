@@ -52,6 +52,22 @@ def bar_svg(title: str, parts: Sequence[Part], *, whole: float | None = None, wi
     return svg(width, height, f"{title}: {said}", shapes)
 
 
+def share_svg(parts: Sequence[Part], *, width: float) -> Markup:
+    """Return a small bar for the row of a table: the shares of a whole. It has no words, because the row has the
+    figures.
+    """
+    scale, x, shapes = width / (sum(part.value for part in parts) or 1.0), 0.0, []
+    for part in parts:
+        length = part.value * scale
+        if length > 0:
+            shapes.append(f'<rect class="{part.colour}" x="{x:.0f}" width="{length:.1f}" height="14"/>')
+        x += length
+    inner = "".join(shapes)
+    return Markup(  # noqa: S704 - numbers and classes
+        f'<svg viewBox="0 0 {width:.0f} 14" width="{width:.0f}" height="14" aria-hidden="true">{inner}</svg>'
+    )
+
+
 def lines_svg(title: str, times: Sequence[datetime], series: Sequence[Series], *, height: float = 220.0) -> Markup:
     """Return lines that stay level until the next time, as promises and held capacity do.
 

@@ -92,6 +92,11 @@ def said(sentence: str) -> Markup:
     return Markup("").join(marked)
 
 
+def sentence(clause: str) -> str:
+    """Return a clause with a capital first letter. The rest stays, so abbreviations keep theirs."""
+    return clause[:1].upper() + clause[1:]
+
+
 def spaced(identifier: str) -> str:
     """Return an identifier such as CapacityLost or shared_buffer as words."""
     parts = "".join(f" {letter.lower()}" if letter.isupper() else letter for letter in identifier)

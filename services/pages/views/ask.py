@@ -13,6 +13,7 @@ from starlette.responses import Response
 
 from libs.domain.principal import Role
 from services.pages.api import ApiProblem, Json
+from services.pages.form_fields import WrongField, read_number
 from services.pages.parts.words import parse_moment
 from services.pages.visit import Shown, Visit, go_to, segment, to_region
 
@@ -20,14 +21,6 @@ RRU_PREFIX = "rru:"
 """Prefix of the form's field with the RRU of a hardware type."""
 _KINDS = {"granted": "good", "degraded": "warn", "rejected": "bad", "awaiting_approval": "info"}
 _REFUSED = (400, 403, 404, 409, 422, 428, 429)
-
-
-class WrongField(Exception):
-    """A field of the form cannot be read."""
-
-    def __init__(self, field: str, message: str) -> None:
-        super().__init__(message)
-        self.field, self.message = field, message
 
 
 def show_ask(visit: Visit) -> Shown | Response:
@@ -137,14 +130,14 @@ def _send(visit: Visit, region: str, resized: Json | None, *, dry_run: bool) -> 
 
 def _spec(form: Mapping[str, str]) -> Json:
     spec: Json = {
-        "capacity_rru": _number(form, "capacity_rru", needed=True),
+        "capacity_rru": read_number(form, "capacity_rru", needed=True),
         "survives_msb_loss": form.get("survives_msb_loss", "") == "on",
-        "priority": int(_number(form, "priority") or 0),
+        "priority": int(read_number(form, "priority") or 0),
     }
     if form.get("workload_class"):
         spec["workload_class"] = form["workload_class"]
     else:
-        found = {key.removeprefix(RRU_PREFIX): _number(form, key) for key in form if key.startswith(RRU_PREFIX)}
+        found = {key.removeprefix(RRU_PREFIX): read_number(form, key) for key in form if key.startswith(RRU_PREFIX)}
         spec["rru"] = {kind: rru for kind, rru in found.items() if rru is not None}
         if not spec["rru"]:
             raise WrongField("rru", "say what a server of at least one hardware type is worth, in RRU")
@@ -152,18 +145,6 @@ def _spec(form: Mapping[str, str]) -> Json:
         if form.get(field):
             spec[field] = _moment(form, field)
     return spec
-
-
-def _number(form: Mapping[str, str], field: str, *, needed: bool = False) -> float | None:
-    text = form.get(field, "").strip()
-    if not text:
-        if needed:
-            raise WrongField(field, "is required")
-        return None
-    try:
-        return float(text)
-    except ValueError as error:
-        raise WrongField(field, f"must be a number, not {text[:40]}") from error
 
 
 def _moment(form: Mapping[str, str], field: str) -> str:

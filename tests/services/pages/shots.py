@@ -26,6 +26,8 @@ SHOTS = {
     "solves": "/regions/west/solves",
     "solve": "/regions/west/solves/1",
     "two-solves": "/regions/west/solves/3?with=1",
+    "what-if": "/regions/west/what-if?lose%3Amsb%3Amsb-03=on&demand%3A1%3Aname=web&demand%3A1%3Acapacity_rru=30",
+    "simulation": "/regions/west/what-if/1",
     "style": "/style",
 }
 """Name of a picture -> the page. A new page adds its line. Ids are those of a new database, so they stay the same."""

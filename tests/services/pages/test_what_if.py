@@ -1,0 +1,227 @@
+"""What-if: the form asks what it says, the answer names who gains and who loses, and decisions can be applied."""
+
+import csv
+import io
+import re
+
+import pytest
+
+from services.pages.views import what_if_form as asking
+from services.pages.views.simulation import EFFECTS, effect_of
+from tests.services.pages.test_pages import text_of
+
+PATH = "/regions/west/what-if"
+FORM = {
+    "lose:msb:msb-01": "on",
+    "lose:datacenter:dc-02": "on",
+    "lose_racks": "rack-1, rack-2",
+    "demand:1:of": "reservation",
+    "demand:1:name": "web",
+    "demand:1:capacity_rru": "30",
+    "demand:4:of": "owner",
+    "demand:4:name": "ads",
+    "demand:4:scale": "1.5",
+    "demand:5:of": "all",
+    "demand:5:scale": "2",
+    "racks:2:msb": "msb-02",
+    "racks:2:hardware_type": "c5.metal",
+    "racks:2:servers_per_rack": "20",
+    "racks:2:racks": "3",
+    "without:i3.metal": "on",
+    "withdraw_racks": "rack-3",
+    "policy:buffer_cost": "8",
+    "policy:fix_first": "false",
+}
+BODY = {
+    "region": "west",
+    "policy": {"buffer_cost": 8.0, "fix_first": False},
+    "demand": [{"reservation": "web", "capacity_rru": 30.0}, {"owner": "ads", "scale": 1.5}, {"scale": 2.0}],
+    "lose": [
+        {"scope": "msb", "name": "msb-01"},
+        {"scope": "datacenter", "name": "dc-02"},
+        {"scope": "rack", "name": "rack-1"},
+        {"scope": "rack", "name": "rack-2"},
+    ],
+    "add_racks": [{"msb": "msb-02", "hardware_type": "c5.metal", "servers_per_rack": 20, "racks": 3}],
+    "remove_hardware_types": ["i3.metal"],
+    "withdraw_racks": ["rack-3"],
+}
+
+
+@pytest.fixture
+def api(world):
+    with world.client(world.admin) as client:
+        yield client
+
+
+def ask(browser, world, form: dict[str, str]) -> str:
+    """Send the form, let the worker answer, and return the address of the answer."""
+    asked = browser.post(PATH, data={"action": "run", **form})
+    assert asked.status_code == 303, text_of(asked.text)
+    world.platform.tick()
+    return asked.headers["location"]
+
+
+def test_a_form_is_read_as_the_api_takes_it() -> None:
+    assert asking.read_question("west", FORM).body == BODY
+
+
+def test_every_error_of_the_api_finds_its_field() -> None:
+    question = asking.read_question("west", FORM)
+    found = {
+        "demand[1].owner": "demand:4:name",
+        "demand[2].scale": "demand:5:scale",
+        "lose[0].name": "lose:msb:msb-01",
+        "lose[3].name": "lose_racks",
+        "add_racks[0].msb": "racks:2:msb",
+        "remove_hardware_types[0]": "without:i3.metal",
+        "withdraw_racks[0]": "withdraw_racks",
+        "policy.buffer_cost": "policy:buffer_cost",
+    }
+    assert {path: question.field_of(path) for path in found} == found
+
+
+def test_an_answer_can_be_asked_again_as_it_was_or_without_events(log_in, world, api) -> None:
+    body = BODY | {"lose": BODY["lose"][:2], "withdraw_racks": []}
+    made = api.post("/v1/simulations", json=body).json()
+    again = asking.form_of(made["what_if"])
+    assert asking.read_question("west", again).body == {name: value for name, value in body.items() if value}
+    decisions = asking.read_question("west", asking.form_of(made["what_if"], decisions_only=True)).body
+    assert decisions == {"region": "west", "policy": BODY["policy"], "demand": BODY["demand"]}
+    api.post(f"/v1/simulations/{made['simulation_id']}/cancel")
+    page = log_in(world.viewer).get(f"{PATH}/{made['simulation_id']}").text
+    assert "Cancelled" in text_of(page)
+    assert re.search(r'href="([^"]+)">Ask for the decisions alone', page)[1].count("lose") == 0
+
+
+def test_the_command_line_asks_the_same() -> None:
+    assert asking.command_of("west", BODY) == (
+        "plimsoll simulate west --lose-msb msb-01 --lose-datacenter dc-02 --lose-rack rack-1 --lose-rack rack-2 "
+        "--demand web=30 --scale-owner ads=1.5 --scale 2 --add-rack msb-02:c5.metal:20:3 --remove-type i3.metal "
+        "--withdraw-rack rack-3 --policy buffer_cost=8 --policy fix_first=false"
+    )
+
+
+def test_the_loss_of_an_msb_names_who_loses(log_in, world, api) -> None:
+    browser = log_in(world.operator)
+    address = ask(browser, world, {"lose:msb:msb-02": "on"})
+    report = api.get(f"/v1/simulations/{address.rpartition('/')[2]}").json()["report"]
+    page = browser.get(address)
+    said = text_of(page.text)
+    assert "What if msb-02 is lost?" in page.text
+    losers = {row["reservation"] for row in report["reservations"] if row["short_rru_after"] > row["short_rru_now"]}
+    assert losers, "a region without free servers loses by it"
+    rows = list(csv.DictReader(io.StringIO(browser.get(f"{address}?format=csv").text)))
+    assert {row["Reservation"] for row in rows if row["Effect"] == "Loses"} == losers
+    assert f"{len(losers)} reservation" in said
+    only = csv.DictReader(io.StringIO(browser.get(f"{address}?effect=loses&format=csv").text))
+    assert {row["Reservation"] for row in only} == losers
+    assert "They can be imagined, and not applied." in said
+    assert browser.post(address, data={"action": "apply", "reason": "x"}).status_code == 409
+    terms = {
+        row["Term"]: row for row in csv.DictReader(io.StringIO(browser.get(f"{address}?format=csv&table=terms").text))
+    }
+    assert float(terms["All terms"]["After"]) == report["cost"]["after"]["total"]
+    moves = browser.get(f"{address}?format=csv&table=moves").text
+    assert len(moves.splitlines()) == 1 + min(report["moves"], 200)
+
+
+def test_a_running_question_says_so_and_can_be_stopped(log_in, world) -> None:
+    browser = log_in(world.operator)
+    asked = browser.post(PATH, data={"action": "run", "demand:1:of": "all", "demand:1:scale": "1.01"})
+    address = asked.headers["location"]
+    page = browser.get(address).text
+    assert "It waits for a worker." in text_of(page)
+    assert "data-live" in page
+    assert browser.post(address, data={"action": "stop"}).status_code == 303
+    page = browser.get(address).text
+    assert "Cancelled" in text_of(page)
+    assert "hx-get" not in page
+    again = browser.post(address, data={"action": "stop"})
+    assert (again.status_code, 'role="alert"' in again.text) == (409, True)
+
+
+def test_a_decision_is_applied_once(log_in, world, api) -> None:
+    browser = log_in(world.operator)
+    address = ask(browser, world, {"demand:1:name": "index", "demand:1:capacity_rru": "28"})
+    assert browser.post(address, data={"action": "apply", "reason": "less crawling"}).status_code == 303
+    said = text_of(browser.get(address).text)
+    assert "olga applied it" in said
+    index = api.get("/v1/reservations", params={"region": "west", "name": "index"}).json()["items"][0]
+    assert index["spec"]["capacity_rru"] == 28
+    again = browser.post(address, data={"action": "apply"})
+    assert (again.status_code, "applied by olga already" in again.text) == (409, True)
+    assert "Applied" in text_of(browser.get(PATH).text)
+
+
+def test_wrong_fields_say_what_is_wrong_beside_them(log_in, world) -> None:
+    browser = log_in(world.operator)
+    page = browser.post(PATH, data={"demand:2:name": "wbe", "demand:2:capacity_rru": "5", "policy:buffer_cost": "-1"})
+    assert page.status_code == 422
+    assert 'id="policy:buffer_cost-wrong"' in page.text
+    said = text_of(browser.post(PATH, data={"demand:2:name": "wbe", "demand:2:capacity_rru": "5"}).text)
+    assert "Demand, row 2, name" in said
+    assert "web" in said, "the nearest name"
+    for form, words in (
+        ({"racks:1:msb": "msb-01"}, "New racks, row 1, hardware type is required"),
+        ({"demand:1:name": "web", "demand:1:scale": "lots"}, "must be a number, not lots"),
+        ({"demand:1:scale": "2"}, "name the reservation"),
+        ({"policy:fix_first": "perhaps"}, "must be true or false"),
+        ({"action": "run"}, "name at least one change"),
+        ({"lose_racks": "nowhere"}, "Lose racks"),
+    ):
+        page = browser.post(PATH, data=form)
+        assert (page.status_code, words in text_of(page.text)) == (422, True), form
+
+
+def test_a_link_keeps_the_form_and_shows_more_rows(log_in, world) -> None:
+    browser = log_in(world.viewer)
+    asked = browser.get(PATH, params={"action": "link", "lose:msb:msb-01": "on", "demand:3:scale": "", "q": ""})
+    assert (asked.status_code, asked.headers["location"]) == (303, f"{PATH}?lose%3Amsb%3Amsb-01=on")
+    page = browser.get(asked.headers["location"]).text
+    assert 'name="lose:msb:msb-01" value="on" checked' in page
+    assert "msb-01 is lost" in text_of(page)
+    page = browser.get(PATH, params={"demand:7:of": "all", "demand:7:scale": "2"}).text
+    assert 'name="demand:9:scale"' in page
+    page = browser.get(PATH, params={"racks:1:msb": "m"})
+    assert (page.status_code, "hardware type is required" in text_of(page.text)) == (200, True)
+
+
+def test_a_viewer_looks_and_may_not_run_it(log_in, world) -> None:
+    browser = log_in(world.viewer)
+    assert "Operators run it." in text_of(browser.get(PATH).text)
+    refused = browser.post(PATH, data={"lose:msb:msb-01": "on"})
+    assert (refused.status_code, 'role="alert"' in refused.text) == (422, True)
+    assert "Operators apply it." in text_of(browser.get(f"{PATH}/2").text)
+
+
+def test_a_question_of_another_region_or_of_none_is_missing(log_in, world) -> None:
+    browser = log_in(world.viewer)
+    for path in ("/regions/east/what-if/1", f"{PATH}/99999", f"{PATH}/x", f"{PATH}/99999999999999999999"):
+        assert browser.get(path).status_code == 404, path
+    assert browser.get("/regions/none/what-if").status_code == 404
+
+
+def row(now: float, once: float, after: float, capacity: float = 10.0) -> dict:
+    return {
+        "short_rru_now": now,
+        "short_rru_at_once": once,
+        "short_rru_after": after,
+        "capacity_rru_now": 10.0,
+        "capacity_rru": capacity,
+    }
+
+
+@pytest.mark.parametrize(
+    ("figures", "effect"),
+    [
+        (row(0, 5, 5), "loses"),
+        (row(0, 5, 0), "recovers"),
+        (row(5, 5, 1), "gains"),
+        (row(0, 0, 0, 20), "resized"),
+        (row(3, 3, 3), "same"),
+    ],
+)
+def test_an_effect_compares_after_with_now(figures, effect) -> None:
+    assert effect_of(figures) == effect
+    assert set(EFFECTS) >= {effect}
