@@ -1,4 +1,4 @@
-"""What the mover decides from: the servers that wait for a move, and all else of one moment."""
+"""The ground of the mover's decisions: the servers that wait for a move, and all else of one moment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the loss of each MSB would do now: the facts, and the outlook for one MSB."""
+"""The effect that the loss of each MSB would have now: the facts, and the outlook for one MSB."""
 
 from __future__ import annotations
 

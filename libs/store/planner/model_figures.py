@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from libs.store.platform.database import Transaction
 
-# What-ifs and runs for review do not become the target. Their models are those of the same measurements.
+# Runs for review, and those of a what-if, do not become the target. Their models are those of the same measurements.
 _RUNS = sa.text("""
     SELECT plan_run_id, finished_at FROM plan_runs
     WHERE status = 'done' AND NOT dry_run AND EXISTS (

@@ -1,4 +1,4 @@
-"""What-if: the form asks what it says, the answer names who gains and who loses, and decisions can be applied."""
+"""The pages of what-ifs: the form asks what it says, the answer names who gains and who loses, and decisions can be applied."""
 
 import csv
 import io
