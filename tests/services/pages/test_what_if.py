@@ -1,4 +1,4 @@
-"""The pages of what-ifs: the form asks what it says, the answer names who gains and who loses, and decisions can be applied."""
+"""The pages of what-ifs ask what their form says, name who gains and who loses, and apply decisions."""
 
 import csv
 import io
