@@ -192,6 +192,7 @@ COLUMNS: dict[Noun, dict[str, str]] = {
         "ACTION": "action",
         "SUBJECT": "subject_kind",
         "SUBJECT ID": "subject_id",
+        "NAME": "subject",
         "REASON": "reason",
     },
     Noun.TOKENS: {
@@ -266,15 +267,12 @@ def get(
 
 def _items(client: Client, noun: Noun, filters: dict[str, str]) -> Iterator[Json]:
     """Yield all objects of a noun, also of a noun that is listed per region."""
-    if noun not in (Noun.MOVERS, Noun.IMPORTS):
+    if noun is not Noun.IMPORTS:
         yield from client.items(f"/v1/{noun}", **filters)
         return
     wanted = filters.pop("region", None)
     for region in [wanted] if wanted else [found["name"] for found in client.items("/v1/regions")]:
-        if noun is Noun.IMPORTS:
-            yield from client.items(f"/v1/regions/{quote(region, safe='')}/imports", **filters)
-        else:
-            yield client.get(f"/v1/movers/{quote(region, safe='')}")
+        yield from client.items(f"/v1/regions/{quote(region, safe='')}/imports", **filters)
 
 
 def _one(client: Client, noun: Noun, identifier: str) -> Json:

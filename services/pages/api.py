@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import httpx
 
 Json = dict[str, Any]
 ITEMS_MAX = 1000
-"""Largest number of items that a page reads of a list; also the API's largest page."""
+"""Number of items in a part of a list, which a page reads at a time; also the API's largest page."""
 
 
 class ApiProblem(Exception):
@@ -33,6 +34,14 @@ class ApiUnreachable(Exception):
     """The API gave no answer."""
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Items of a list of the API, and the cursor from which it goes on; None: the list ends."""
+
+    items: list[Json]
+    next_cursor: str | None
+
+
 class Api:
     """The API with one person's rights. `http` is shared by all persons, and holds no secret."""
 
@@ -44,19 +53,19 @@ class Api:
         answer: Json = self._send("GET", path, query=query).json()
         return answer
 
+    def part(self, path: str, *, most: int = ITEMS_MAX, cursor: str | None = None, **query: Any) -> Part:
+        """Return the `most` items of a list from a cursor on. Raises ApiProblem, ApiUnreachable."""
+        items: list[Json] = []
+        while True:
+            page = self.get(path, cursor=cursor, limit=min(most - len(items), ITEMS_MAX), **query)
+            items += page["items"]
+            cursor = page.get("next_cursor")
+            if cursor is None or len(items) >= most:
+                return Part(items, cursor)
+
     def items(self, path: str, *, most: int = ITEMS_MAX, **query: Any) -> list[Json]:
         """Return the first `most` items of a list. Raises ApiProblem, ApiUnreachable."""
-        return list(self._items(path, most, query))
-
-    def _items(self, path: str, most: int, query: Mapping[str, object]) -> Iterator[Json]:
-        cursor: str | None = None
-        while most > 0:
-            page = self.get(path, cursor=cursor, limit=min(most, ITEMS_MAX), **query)
-            yield from page["items"]
-            most -= len(page["items"])
-            cursor = page.get("next_cursor")
-            if cursor is None:
-                return
+        return self.part(path, most=most, **query).items
 
     def send(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 
 
 class WrongField(Exception):
@@ -24,3 +25,11 @@ def read_number(form: Mapping[str, str], field: str, *, needed: bool = False) ->
         return float(text)
     except ValueError as error:
         raise WrongField(field, f"must be a number, not {text[:40]}") from error
+
+
+def read_moment(form: Mapping[str, str], field: str) -> str:
+    """Return a time of a form, which is in UTC, for the API. Raises WrongField."""
+    try:
+        return datetime.fromisoformat(form[field]).replace(tzinfo=UTC).isoformat()
+    except ValueError as error:
+        raise WrongField(field, "must be a date and a time, such as 2026-12-31T18:00") from error

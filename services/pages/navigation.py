@@ -1,6 +1,12 @@
 """The entries of the navigation, in their order: (key, words)."""
 
-EVERYWHERE = (("regions", "/regions", "Regions"),)
+EVERYWHERE = (
+    ("regions", "/regions", "Regions"),
+    ("movers", "/movers", "Movers"),
+    ("hardware-types", "/hardware-types", "Hardware types"),
+    ("audit", "/audit", "Audit"),
+    ("tokens", "/tokens", "Tokens"),
+)
 OF_A_REGION = (
     ("reservations", "Reservations"),
     ("ask", "Ask"),
@@ -10,4 +16,5 @@ OF_A_REGION = (
     ("what-if", "What if"),
     ("failures", "Failures"),
     ("servers", "Servers"),
+    ("quotas", "Quotas"),
 )

@@ -51,6 +51,7 @@ MAY = {
     "GET /v1/hardware-types/{hardware_type}": EVERYBODY,
     "PUT /v1/hardware-types/{hardware_type}": OPERATING,
     "PUT /v1/hardware-types/{hardware_type}/cost-units": OPERATING,
+    "GET /v1/movers": EVERYBODY,
     "GET /v1/movers/{region}": EVERYBODY,
     "GET /v1/regions/{region}/imports": EVERYBODY,
     "GET /v1/regions/{region}/schedule": EVERYBODY,

@@ -121,6 +121,14 @@ def _filled(platform: Platform, admin: str, servers: int) -> PagesWorld:
     for change in ({"lose": [{"scope": "msb", "name": "msb-01"}]}, {"demand": [{"reservation": "web", "scale": 1.25}]}):
         write("POST", "/v1/simulations", {"region": REGION} | change)
     world.platform.tick()
+    for owner, limit in (("search", 600), ("ads", 400)):
+        body = {"limit_cost_units": limit, "reason": "budget of 2027"}
+        write("PUT", f"/v1/quotas/{REGION}/{owner}", body, **{"If-Match": '"0"'})
+    kind = "/v1/hardware-types/c5.metal"
+    write("PUT", kind, {"attributes": {"vcpu": 96, "memory_gb": 192, "watts": 410}}, **{"If-Match": '"1"'})
+    write("PUT", f"{kind}/cost-units", {"cost_units": 1.1, "reason": "prices of 2027"}, **{"If-Match": '"2"'})
+    write("DELETE", f"/v1/tokens/{write('POST', '/v1/tokens', {'name': 'ci', 'role': 'viewer'}).json()['token_id']}")
+    write("POST", f"/v1/movers/{QUIET}/pause", {"reason": "power work until Monday"})
     http.close()
     return world
 

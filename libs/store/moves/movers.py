@@ -12,6 +12,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from libs.domain.departure_wait import DepartureWait, WaitsFor
 from libs.domain.mover import Mover, MoverBounds
+from libs.domain.page import Page
 from libs.domain.region_condition import ConditionStatus, RegionConditionType
 from libs.domain.spare import OVERSTAYS_S, Spare
 from libs.reconcile.errors import StaleGeneration
@@ -19,7 +20,7 @@ from libs.store.fleet.regions import load_region
 from libs.store.platform import audit
 from libs.store.platform.database import Transaction
 from libs.store.regions.region_conditions import condition_reason, load_condition, set_condition
-from libs.store.tables import movers
+from libs.store.tables import movers, regions
 
 _BOUNDS = tuple(field.name for field in fields(MoverBounds))
 _NO_ACTUATOR, _SIMULATED = "NoActuator", "Simulated"
@@ -31,6 +32,26 @@ def load_mover(tx: Transaction, region_name: str) -> Mover:
     """Return the mover of a region. Raises NotFound for the region."""
     region_id = load_region(tx, region_name).region_id
     return _mover(region_name, tx.execute(sa.select(movers).where(movers.c.region_id == region_id)).mappings().first())
+
+
+def list_movers(tx: Transaction, region_name: str | None, *, after: int | None, limit: int) -> Page[Mover]:
+    """Return a page of the movers of all regions or of one, in the order of the regions' creation. `after` is the last
+    id of the page before. Raises NotFound for the region.
+    """
+    query = (
+        sa.select(regions.c.region_id.label("of"), regions.c.name, movers)
+        .outerjoin(movers, movers.c.region_id == regions.c.region_id)
+        .where(regions.c.region_id > (after or 0))
+    )
+    if region_name is not None:
+        query = query.where(regions.c.region_id == load_region(tx, region_name).region_id)
+    rows = tx.execute(query.order_by(regions.c.region_id).limit(limit + 1)).mappings().all()
+    ids = {row["name"]: row["of"] for row in rows}
+    found = []
+    for row in rows:
+        own = {key: value for key, value in row.items() if key not in ("of", "name")}
+        found.append(_mover(row["name"], None if row["region_id"] is None else own))
+    return Page.of(found, limit, lambda mover: ids[mover.region])
 
 
 def set_bounds(

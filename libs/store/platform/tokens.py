@@ -90,9 +90,18 @@ def find_token(tx: Transaction, name: str) -> Token:
     return _token(row)
 
 
-def list_tokens(tx: Transaction, *, after: int | None, limit: int) -> Page[Token]:
-    """Return a page of tokens by id; `after` is the id that the last page ended with."""
+def list_tokens(
+    tx: Transaction, *, after: int | None, limit: int, role: Role | None = None, revoked: bool | None = None
+) -> Page[Token]:
+    """Return a page of tokens by id; `after` is the id that the last page ended with.
+
+    role, revoked   only tokens of this role, and only those that are or are not revoked
+    """
     query = sa.select(*_COLUMNS).order_by(tokens.c.token_id).limit(limit + 1)
+    if role is not None:
+        query = query.where(tokens.c.role == role)
+    if revoked is not None:
+        query = query.where(tokens.c.revoked_at.is_not(None) if revoked else tokens.c.revoked_at.is_(None))
     if after is not None:
         query = query.where(tokens.c.token_id > after)
     found = [_token(row) for row in tx.execute(query).mappings()]

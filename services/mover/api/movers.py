@@ -6,24 +6,26 @@ from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path, Response
+from fastapi import APIRouter, Depends, Path, Query, Response
 from pydantic import Field
 
 from libs.domain.mover import Mover, MoverBounds
 from libs.domain.principal import Role
 from libs.domain.spare import LOAN_S_LIMIT, LOAN_S_MAX
 from libs.reconcile.jobs import MOVE
-from libs.store.moves.movers import load_mover, pause_mover, resume_mover, set_bounds
+from libs.store.moves.movers import list_movers, load_mover, pause_mover, resume_mover, set_bounds
 from libs.store.platform.database import Transaction
 from libs.store.platform.jobs import enqueue
 from libs.web.auth import Asking, require
 from libs.web.context import Context
+from libs.web.cursors import Paging, next_cursor
 from libs.web.generations import ExpectedGeneration, etag
 from libs.web.idempotency import Answer, Write
-from libs.web.model import Number, RequestModel, ResponseModel, SomeName, Whole
+from libs.web.model import Number, PageOf, RequestModel, ResponseModel, SomeName, Whole
 from libs.web.openapi import headers, problems
 
 router = APIRouter(prefix="/v1/movers", tags=["movers"])
+_NOUN = "movers"
 RegionName = Annotated[SomeName, Path(description="Name of the region")]
 _Operator = Depends(require(Role.OPERATOR))
 _MOVES_MAX = 100_000
@@ -68,6 +70,19 @@ class MoverOut(ResponseModel):
         description="When to try the silent actuator again; null: no failure is known"
     )
     generation: int
+
+
+@router.get("", operation_id="list_movers", responses=problems(404))
+def get_movers(
+    context: Context,
+    paging: Paging,
+    region: Annotated[SomeName | None, Query(description="Of this region only")] = None,
+) -> PageOf[MoverOut]:
+    """List the movers of all regions, in the order of the regions' creation."""
+    after = paging.after(_NOUN)
+    with context.database.snapshot() as tx:
+        page = list_movers(tx, region, after=after, limit=paging.limit)
+    return PageOf(items=[_out(mover) for mover in page.items], next_cursor=next_cursor(_NOUN, page.next_cursor))
 
 
 @router.get("/{region}", operation_id="get_mover", responses={200: {"headers": headers("ETag")}, **problems(404)})

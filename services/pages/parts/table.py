@@ -6,6 +6,7 @@ import csv
 import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 from urllib.parse import urlencode
 
@@ -54,16 +55,46 @@ class Choice:
     options: Sequence[tuple[str, str]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A filter that a person types: its name in the URL, its label, and the kind of its input."""
+
+    key: str
+    title: str
+    kind: str = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class Pager:
+    """The place of the shown rows.
+
+    first, last          numbers of the first and the last shown row among the found ones, from 1
+    first_url, next_url  addresses of the first and of the next rows; "" for none
+    """
+
+    first: int
+    last: int
+    first_url: str
+    next_url: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Table:
     """Rows in the order that the URL asks for. Ties keep the order of the rows, so a row never moves by itself.
+
+    Lists of the API come in parts. A table has one part, and shows its rows in pages of ROWS_MAX. One link leads to the
+    next page, or from the last page to the next part.
 
     key           prefix of its parameters in the URL, for a second table of a page; "" for the first one
     path, query   the page's own address, and the parameters of this request
     choices       filters with fixed values; the view applies them
+    fields        filters that a person types; the view applies them
+    also          further parameters of the URL that leave rows out
     searched      whether `q` filters by text; the table applies it to all values
     empty         a sentence for a table without rows, which says what to do
     cut           a sentence about rows that were not read; "" if all were
+    next_cursor   the API's cursor of the next part; None: there is none
+    act           the link of a row to a form about it; None: rows have none
     """
 
     name: str
@@ -74,13 +105,17 @@ class Table:
     query: Mapping[str, str]
     empty: str
     choices: Sequence[Choice] = ()
+    fields: Sequence[Field] = ()
+    also: Sequence[str] = ()
     searched: bool = True
     order: str = ""
     cut: str = ""
     key: str = ""
+    next_cursor: str | None = None
+    act: Callable[[Any], Markup] | None = None
 
     def parameter(self, name: str) -> str:
-        """Return the name in the URL of a parameter of this table: q or sort."""
+        """Return the name in the URL of a parameter of this table: q, sort, page, or after."""
         return f"{self.key}.{name}" if self.key else name
 
     @property
@@ -95,7 +130,7 @@ class Table:
         key = asked.removeprefix("-")
         return (key, asked.startswith("-")) if any(c.key == key for c in self.columns) else ("", False)
 
-    @property
+    @cached_property
     def found(self) -> list[Any]:
         """All rows that pass the text filter, in order. Missing values come last."""
         words = self.text.casefold().split() if self.searched else []
@@ -109,19 +144,50 @@ class Table:
         return [*sorted(known, key=column.value, reverse=down), *unknown]
 
     @property
+    def page(self) -> int:
+        """The number of the page of found rows, from 1."""
+        asked = self.query.get(self.parameter("page"), "")
+        last = max(1, -(-len(self.found) // ROWS_MAX))
+        return min(max(1, int(asked)), last) if asked.isdecimal() and len(asked) < 10 else 1
+
+    @property
     def shown(self) -> list[Any]:
         """The rows of the page."""
-        return self.found[:ROWS_MAX]
+        return self.found[(self.page - 1) * ROWS_MAX :][:ROWS_MAX]
+
+    @property
+    def partial(self) -> bool:
+        """Whether the list of the API has other parts."""
+        return self.next_cursor is not None or self.parameter("after") in self.query
+
+    @property
+    def pager(self) -> Pager | None:
+        """The place of the shown rows; None if they are all."""
+        page, after = self.parameter("page"), self.parameter("after")
+        begin = (self.page - 1) * ROWS_MAX
+        end = min(begin + ROWS_MAX, len(self.found))
+        if end < len(self.found):
+            next_url = self.url(**{page: str(self.page + 1)})
+        else:
+            next_url = "" if self.next_cursor is None else self.url(**{page: None, after: self.next_cursor})
+        first_url = self.url(**{page: None, after: None}) if begin or after in self.query else ""
+        return Pager(begin + 1, end, first_url, next_url) if first_url or next_url else None
 
     @property
     def own_names(self) -> frozenset[str]:
-        """The parameters that its form sends by itself."""
-        return frozenset({self.parameter("q"), "format", "table", *(choice.key for choice in self.choices)})
+        """The parameters that its form sends by itself, or leaves out because other filters give other rows."""
+        own = (self.parameter(name) for name in ("q", "page", "after"))
+        return frozenset({*own, "format", "table", *self.filter_keys})
+
+    @property
+    def filter_keys(self) -> frozenset[str]:
+        """The parameters of filters that the form shows."""
+        return frozenset({*(one.key for one in self.choices), *(one.key for one in self.fields)})
 
     @property
     def filtered(self) -> bool:
         """Whether a filter may hide rows."""
-        return bool(self.text) or any(self.query.get(choice.key) for choice in self.choices)
+        return bool(self.text) or any(self.query.get(key) for key in self.filter_keys | {*self.also})
 
     def _searchable(self, row: Any) -> str:
         return " ".join(str(column.value(row)) for column in self.columns).casefold()
@@ -137,7 +203,8 @@ class Table:
         key, down = self.sort
         first_down = column.number
         turned = not down if key == column.key else first_down
-        return self.url(**{self.parameter("sort"): f"-{column.key}" if turned else column.key})
+        sort = f"-{column.key}" if turned else column.key
+        return self.url(**{self.parameter("sort"): sort, self.parameter("page"): None})
 
     @property
     def csv_url(self) -> str:

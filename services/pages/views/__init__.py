@@ -2,26 +2,33 @@
 
 from services.pages.views.approvals import show_approvals
 from services.pages.views.ask import show_ask
+from services.pages.views.audit import AUDIT
 from services.pages.views.failures import show_failures
+from services.pages.views.hardware_types import HARDWARE_TYPES
+from services.pages.views.listing import page_of
+from services.pages.views.movers import MOVERS
+from services.pages.views.quotas import QUOTAS
 from services.pages.views.region import show_first, show_region, show_regions
-from services.pages.views.requests import show_requests
-from services.pages.views.reservations import show_reservation, show_reservations
-from services.pages.views.servers import show_servers
+from services.pages.views.requests import REQUESTS
+from services.pages.views.reservations import RESERVATIONS, show_reservation
+from services.pages.views.servers import SERVERS
 from services.pages.views.simulation import show_simulation
 from services.pages.views.solve import show_solve
 from services.pages.views.solves import show_solves
 from services.pages.views.style import show_style
+from services.pages.views.tokens import TOKENS
 from services.pages.views.what_if import show_what_if
 
 VIEWS = (
     ("/", show_first),
     ("/regions", show_regions),
     ("/regions/{region}", show_region),
-    ("/regions/{region}/reservations", show_reservations),
+    ("/regions/{region}/reservations", page_of(RESERVATIONS)),
     ("/regions/{region}/reservations/{name:path}", show_reservation),
-    ("/regions/{region}/requests", show_requests),
-    ("/regions/{region}/servers", show_servers),
+    ("/regions/{region}/requests", page_of(REQUESTS)),
+    ("/regions/{region}/servers", page_of(SERVERS)),
     ("/regions/{region}/failures", show_failures),
+    ("/audit", page_of(AUDIT)),
     ("/style", show_style),
 )
 FORMS = (
@@ -31,5 +38,9 @@ FORMS = (
     ("/regions/{region}/solves/{run}", show_solve),
     ("/regions/{region}/what-if", show_what_if),
     ("/regions/{region}/what-if/{simulation}", show_simulation),
+    ("/regions/{region}/quotas", page_of(QUOTAS)),
+    ("/hardware-types", page_of(HARDWARE_TYPES)),
+    ("/movers", page_of(MOVERS)),
+    ("/tokens", page_of(TOKENS)),
 )
 """Pages that also take POST, with its fields in `Visit.form`."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from starlette.responses import Response
 
 from libs.domain.principal import Role
 from services.pages.api import ApiProblem, Json
+from services.pages.parts.changes import changes
 from services.pages.parts.table import Column, Table
-from services.pages.parts.words import moment_markup, number, spaced
+from services.pages.parts.words import moment_markup, spaced
 from services.pages.visit import Shown, Visit, go_to, segment, to_region
 
 _WORDS = {"approve": "Approve", "reject": "Reject"}
@@ -47,7 +46,10 @@ def show_approvals(visit: Visit) -> Shown | Response:
         live=not visit.form,
         status=409 if trouble else 200,
         values={
-            "waiting": [{**one, "changes": changes(one), "why_not": _why_not(visit, one, limits)} for one in waiting],
+            "waiting": [
+                {**one, "changes": changes(one["before"], one["change"]), "why_not": _why_not(visit, one, limits)}
+                for one in waiting
+            ],
             "trouble": trouble,
             "reason": visit.form.get("reason", "") if trouble else "",
             "words": _WORDS,
@@ -76,31 +78,6 @@ def _why_not(visit: Visit, one: Json, limits: Json) -> str:
     if limits["four_eyes"] and visit.who["name"] in one["asked_by"]:
         return "You asked for it yourself, and this region wants a second person."
     return ""
-
-
-def changes(one: Json) -> list[tuple[str, str, str]]:
-    """Return the changed fields: name, before, after. Equal fields are left out."""
-    before, after = one["before"] or {}, one["change"] or {}
-    found = []
-    for name in sorted({*before, *after}):
-        old, new = before.get(name), after.get(name)
-        if old != new and not (old is None and new in ({}, [], None)):
-            found.append((spaced(name), _plain(old), _plain(new)))
-    return found
-
-
-def _plain(value: Any) -> str:
-    if value is None:
-        return "–"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int | float):
-        return number(value)
-    if isinstance(value, dict):
-        return ", ".join(f"{name} {_plain(part)}" for name, part in sorted(value.items())) or "none"
-    if isinstance(value, list):
-        return ", ".join(map(_plain, value)) or "none"
-    return str(value)
 
 
 def _decided(visit: Visit, rows: list[Json]) -> Table:

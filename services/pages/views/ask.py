@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections import defaultdict
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC
 from typing import Any
 from urllib.parse import urlencode
 
@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from libs.domain.principal import Role
 from services.pages.api import ApiProblem, Json
-from services.pages.form_fields import WrongField, read_number
+from services.pages.form_fields import WrongField, read_moment, read_number
 from services.pages.parts.words import parse_moment
 from services.pages.visit import Shown, Visit, go_to, segment, to_region
 
@@ -143,16 +143,8 @@ def _spec(form: Mapping[str, str]) -> Json:
             raise WrongField("rru", "say what a server of at least one hardware type is worth, in RRU")
     for field in ("starts_at", "ends_at"):
         if form.get(field):
-            spec[field] = _moment(form, field)
+            spec[field] = read_moment(form, field)
     return spec
-
-
-def _moment(form: Mapping[str, str], field: str) -> str:
-    """Return a time of the form, which is in UTC, for the API."""
-    try:
-        return datetime.fromisoformat(form[field]).replace(tzinfo=UTC).isoformat()
-    except ValueError as error:
-        raise WrongField(field, "must be a date and a time, such as 2026-12-31T18:00") from error
 
 
 def _for_input(text: str | None) -> str:

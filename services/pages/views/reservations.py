@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
@@ -11,8 +12,9 @@ from markupsafe import Markup
 from services.pages.api import ApiProblem, Json
 from services.pages.parts.pictures import Part, Series, bar_svg, legend, lines_svg
 from services.pages.parts.place_map import reservation_map
-from services.pages.parts.table import Choice, Column, Table
+from services.pages.parts.table import Choice, Column
 from services.pages.parts.words import parse_moment, spaced
+from services.pages.views.listing import Listing, values_of_rows
 from services.pages.visit import Shown, Visit, link_markup, segment, to_region
 
 PAST = timedelta(days=30)
@@ -27,44 +29,9 @@ def badge_of(phase: str) -> Markup:
     return Markup('<span class="badge {}">{}</span>').format(_KINDS.get(phase, ""), spaced(phase))
 
 
-def show_reservations(visit: Visit) -> Shown:
-    """Show the reservations of a region as a table."""
+def _columns(visit: Visit) -> list[Column]:
     region = visit.place("region")
-    query: dict[str, Any] = {key: visit.query[key] for key in ("phase", "owner", "short", "kind") if key in visit.query}
-    rows = visit.api.items("/v1/reservations", region=region, **query)
-    owners = sorted({row["owner"] for row in rows} | ({query["owner"]} if "owner" in query else set()))
-    table = Table(
-        name="reservations",
-        caption=f"Reservations of {region}",
-        columns=_columns(region),
-        rows=rows,
-        path=visit.path,
-        query=visit.query,
-        choices=[
-            Choice("phase", "Phase", [(one, spaced(one)) for one in _PHASES]),
-            Choice("short", "Short", [("true", "short"), ("false", "not short")]),
-            Choice("kind", "Kind", [("guaranteed", "guaranteed"), ("shared_buffer", "shared buffer")]),
-            Choice("owner", "Owner", [(one, one) for one in owners]),
-        ],
-        empty="There is no reservation yet. Ask for the first one.",
-        order="name",
-        cut="These are the first 1,000 reservations: filter to see others." if len(rows) == 1000 else "",
-    )
-    where = " ".join(f"--where {key}={value}" for key, value in query.items())
-    return Shown(
-        template="table.html",
-        title="Reservations",
-        region=region,
-        section="reservations",
-        command=f"plimsoll get reservations --where region={region} {where}".strip(),
-        sources=[f"/v1/reservations?{urlencode({'region': region, **query})}"],
-        table=table,
-        live=True,
-        values={"note": ""},
-    )
 
-
-def _columns(region: str) -> list[Column]:
     def status(row: Json, name: str) -> Any:
         return row["status"][name]
 
@@ -85,6 +52,27 @@ def _columns(region: str) -> list[Column]:
         Column("short", "Short RRU", lambda r: status(r, "shortfall_rru"), number=True, hint="Of the targets"),
         Column("ready", "Holds its promise", lambda r: _condition(r, "Ready")["status"], _ready),
     ]
+
+
+def _choices(visit: Visit, rows: Sequence[Json]) -> list[Choice]:
+    return [
+        Choice("phase", "Phase", [(one, spaced(one)) for one in _PHASES]),
+        Choice("short", "Short", [("true", "short"), ("false", "not short")]),
+        Choice("kind", "Kind", [("guaranteed", "guaranteed"), ("shared_buffer", "shared buffer")]),
+        values_of_rows("owner", "Owner", rows, visit),
+    ]
+
+
+RESERVATIONS = Listing(
+    noun="reservations",
+    section="reservations",
+    title="Reservations",
+    columns=_columns,
+    filters=("phase", "owner", "short", "kind"),
+    choices=_choices,
+    empty="There is no reservation yet. Ask for the first one.",
+    order="name",
+)
 
 
 def show_reservation(visit: Visit) -> Shown:

@@ -43,7 +43,8 @@ def show_solves(visit: Visit) -> Shown | Response:
             return go_to(f"{to_region(region, 'solves')}?asked=1")
     status = visit.query.get("status")
     visit.api.get(f"/v1/regions/{segment(region)}")  # a missing region is an error, not an empty list
-    runs = visit.api.items("/v1/solve-runs", region=region, most=RUNS_MAX)
+    part = visit.api.part("/v1/solve-runs", region=region, most=RUNS_MAX, cursor=visit.query.get("after"))
+    runs = part.items
     return Shown(
         template="solves.html",
         title="Solves",
@@ -51,13 +52,12 @@ def show_solves(visit: Visit) -> Shown | Response:
         section="solves",
         command=f"plimsoll get solve-runs --where region={region}",
         sources=[f"/v1/solve-runs?region={segment(region)}"],
-        table=_runs(visit, region, [one for one in runs if status in (None, one["status"])], len(runs)),
+        table=_runs(visit, region, [one for one in runs if status in (None, one["status"])], part.next_cursor),
         live=not visit.form,
         status=409 if trouble else 200,
         values={
             "trouble": trouble,
             "asked": "asked" in visit.query and not any(one["status"] == "running" for one in runs),
-            "latest": runs[0] if runs else None,
             "why_not": "" if visit.may(Role.OPERATOR) else "Operators start solves. Your token is of another role.",
         },
     )
@@ -71,7 +71,7 @@ def figure(run: Json, *names: str) -> Any:
     return value
 
 
-def _runs(visit: Visit, region: str, rows: list[Json], read: int) -> Table:
+def _runs(visit: Visit, region: str, rows: list[Json], next_cursor: str | None) -> Table:
     def reported(key: str, title: str, *names: str, hint: str = "") -> Column:
         return Column(key, title, lambda run: figure(run, *names), number=True, hint=hint)
 
@@ -109,7 +109,7 @@ def _runs(visit: Visit, region: str, rows: list[Json], read: int) -> Table:
         query={name: value for name, value in visit.query.items() if name != "asked"},
         choices=[Choice("status", "Status", [(one, spaced(one)) for one in _KINDS])],
         empty="No solve has run yet. The scheduler starts one every hour; the button above starts one now.",
-        cut=f"These are the latest {RUNS_MAX} runs." if read == RUNS_MAX else "",
+        next_cursor=next_cursor,
     )
 
 

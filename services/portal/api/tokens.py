@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path, Response
+from fastapi import APIRouter, Depends, Path, Query, Response
 from pydantic import ConfigDict, Field
 
 from libs.domain.principal import Principal, Role, Token
@@ -123,11 +123,16 @@ def post_token(body: TokenIn, context: Context, principal: Asking) -> Response:
 
 
 @router.get("", operation_id="list_tokens")
-def get_tokens(context: Context, paging: Paging) -> PageOf[TokenOut]:
+def get_tokens(
+    context: Context,
+    paging: Paging,
+    role: Annotated[Role | None, Query(description="Of this role only")] = None,
+    revoked: Annotated[bool | None, Query(description="true: revoked ones only; false: only those that open")] = None,
+) -> PageOf[TokenOut]:
     """List tokens in the order of their creation, revoked ones too."""
     after = paging.after(_NOUN)
     with context.database.snapshot() as tx:
-        page = list_tokens(tx, after=after, limit=paging.limit)
+        page = list_tokens(tx, after=after, limit=paging.limit, role=role, revoked=revoked)
     items = [TokenOut.model_validate(token) for token in page.items]
     return PageOf(items=items, next_cursor=next_cursor(_NOUN, page.next_cursor))
 

@@ -28,6 +28,12 @@ SHOTS = {
     "two-solves": "/regions/west/solves/3?with=1",
     "what-if": "/regions/west/what-if?lose%3Amsb%3Amsb-03=on&demand%3A1%3Aname=web&demand%3A1%3Acapacity_rru=30",
     "simulation": "/regions/west/what-if/1",
+    "quotas": "/regions/west/quotas?open=ads",
+    "movers": "/movers",
+    "mover": "/movers?open=east",
+    "hardware-types": "/hardware-types",
+    "audit": "/audit",
+    "tokens": "/tokens?open=3",
     "style": "/style",
 }
 """Name of a picture -> the page. A new page adds its line. Ids are those of a new database, so they stay the same."""
@@ -51,7 +57,7 @@ def take_shots(names: Iterable[str], out: Path, chromium_path: str) -> list[str]
                 for scheme in SCHEMES:
                     context = browser.new_context(viewport=SIZE, color_scheme=scheme)
                     person = Visitor(context, url)
-                    page = person.log_in(world.operator)
+                    page = person.log_in(world.admin)
                     for name in names:
                         page.goto(url + SHOTS[name])
                         size = {"x": 0, "y": 0, "width": SIZE["width"], "height": 0}

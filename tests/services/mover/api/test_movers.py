@@ -3,7 +3,9 @@
 from libs.actuators.actuator import StepOutcome, StepState
 from libs.domain.move import MoveStatus, MoveStep
 from libs.domain.principal import Role
+from libs.simulator.fleet import made_up_fleet
 from libs.store.moves.movers import pause_mover, resume_mover
+from libs.store.regions.region_import import import_region
 from tests.builders.mover import Mover, http
 
 
@@ -68,3 +70,17 @@ def test_operators_set_bounds_by_generation(mover: Mover) -> None:
 
 def done_etag(response: object) -> dict[str, str]:
     return {"If-Match": response.headers["ETag"]}  # type: ignore[attr-defined]
+
+
+def test_every_region_has_a_mover_in_the_list_also_one_that_nobody_set(mover: Mover) -> None:
+    client = http(mover)
+    client.post("/v1/movers/west/pause", json={"reason": "power work"})
+    with mover.database.write() as tx:
+        import_region(tx, made_up_fleet("east", servers=12, msbs=5), actor="olga", now=mover.clock.now())
+    first = client.get("/v1/movers", params={"limit": 1}).json()
+    assert first["items"] == [client.get("/v1/movers/west").json()]
+    assert first["items"][0]["paused_reason"] == "power work"
+    second = client.get("/v1/movers", params={"limit": 1, "cursor": first["next_cursor"]}).json()
+    assert second == {"items": [client.get("/v1/movers/east").json()], "next_cursor": None}
+    assert client.get("/v1/movers", params={"region": "east"}).json() == second
+    assert client.get("/v1/movers", params={"region": "none"}).status_code == 404

@@ -1,0 +1,66 @@
+"""The names of the subjects of audit entries."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+import sqlalchemy as sa
+
+from libs.store.platform.database import Transaction
+from libs.store.tables import (
+    approvals,
+    capacity_requests,
+    datacenters,
+    hardware_types,
+    moves,
+    msbs,
+    racks,
+    regions,
+    reservations,
+    retirements,
+    servers,
+    tokens,
+    unavailability_events,
+)
+
+_EVENTS, _RETIREMENTS = unavailability_events.c, retirements.c
+_NAMES: dict[str, sa.Select[tuple[int, str]]] = {
+    "approval": sa.select(approvals.c.approval_id, capacity_requests.c.reservation_name).join(
+        capacity_requests, capacity_requests.c.capacity_request_id == approvals.c.capacity_request_id
+    ),
+    "capacity_request": sa.select(capacity_requests.c.capacity_request_id, capacity_requests.c.reservation_name),
+    "hardware_type": sa.select(hardware_types.c.hardware_type_id, hardware_types.c.name),
+    "move": sa.select(moves.c.move_id, servers.c.name).join(servers, servers.c.server_id == moves.c.server_id),
+    "region": sa.select(regions.c.region_id, regions.c.name),
+    "reservation": sa.select(reservations.c.reservation_id, reservations.c.name),
+    "retirement": sa.select(_RETIREMENTS.retirement_id, sa.func.coalesce(servers.c.name, racks.c.name))
+    .outerjoin(servers, servers.c.server_id == _RETIREMENTS.server_id)
+    .outerjoin(racks, racks.c.rack_id == _RETIREMENTS.rack_id),
+    "server": sa.select(servers.c.server_id, servers.c.name),
+    "token": sa.select(tokens.c.token_id, tokens.c.name),
+    "unavailability_event": sa.select(
+        _EVENTS.unavailability_event_id,
+        sa.func.coalesce(servers.c.name, racks.c.name, msbs.c.name, datacenters.c.name),
+    )
+    .outerjoin(servers, servers.c.server_id == _EVENTS.server_id)
+    .outerjoin(racks, racks.c.rack_id == _EVENTS.rack_id)
+    .outerjoin(msbs, msbs.c.msb_id == _EVENTS.msb_id)
+    .outerjoin(datacenters, datacenters.c.datacenter_id == _EVENTS.datacenter_id),
+}
+"""Kind of a subject -> its ids and names. A request has the name of its reservation, an event that of its place."""
+
+
+def load_subject_names(tx: Transaction, subjects: Iterable[tuple[str, int]]) -> dict[tuple[str, int], str]:
+    """Return the names of subjects, each a kind and an id, in one statement per kind. Those without one are missing."""
+    ids: dict[str, set[int]] = defaultdict(set)
+    for kind, subject_id in subjects:
+        ids[kind].add(subject_id)
+    found = {}
+    for kind in sorted(ids.keys() & _NAMES.keys()):
+        query = _NAMES[kind]
+        key = query.selected_columns[0]
+        for subject_id, name in tx.execute(query.where(key.in_(ids[kind]))):
+            if name is not None:
+                found[kind, int(subject_id)] = str(name)
+    return found

@@ -1,0 +1,38 @@
+"""Subjects of the audit trail have the names that people know."""
+
+import sqlalchemy as sa
+
+from libs.domain.principal import Role
+from libs.simulator.fleet import made_up_fleet
+from libs.store.platform.database import Database
+from libs.store.platform.subject_names import _NAMES, load_subject_names
+from libs.store.platform.tokens import create_token
+from libs.store.regions.region_import import import_region
+from libs.store.tables import hardware_types, regions, servers, unavailability_events
+from tests.builders.stored import NOW
+
+
+def test_rows_of_each_kind_have_their_names(database: Database) -> None:
+    with database.write() as tx:
+        import_region(tx, made_up_fleet("west", servers=12, msbs=5), actor="olga", now=NOW)
+        token = create_token(tx, name="ci", role=Role.VIEWER, secret_sha256=b"s", now=NOW)
+        assert token is not None
+        region = tx.execute(sa.select(regions.c.region_id)).scalar_one()
+        named = {
+            (kind, row[0]): row[1]
+            for kind, table in (("server", servers), ("hardware_type", hardware_types))
+            for row in tx.execute(sa.select(table.c[f"{kind}_id"], table.c.name))
+        }
+        event = {"region_id": region, "kind": "unplanned", "reason": "disk", "starts_at": NOW}
+        server = next(subject_id for kind, subject_id in named if kind == "server")
+        statement = unavailability_events.insert().values(scope="server", server_id=server, **event)
+        event_id = tx.execute(statement.returning(unavailability_events.c.unavailability_event_id)).scalar_one()
+        named |= {
+            ("region", region): "west",
+            ("token", token.token_id): "ci",
+            ("unavailability_event", event_id): named["server", server],
+        }
+        assert load_subject_names(tx, named) == named
+        nameless = [*((kind, 10**9) for kind in _NAMES), ("solve_run", 1), ("of a later version", 1)]
+        assert load_subject_names(tx, [*nameless, ("region", region)]) == {("region", region): "west"}
+        assert load_subject_names(tx, []) == {}
