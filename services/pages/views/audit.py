@@ -11,15 +11,14 @@ from services.pages.parts.words import moment_markup, spaced
 from services.pages.views.listing import TIME, Listing, values_of_rows
 from services.pages.visit import Visit, link_markup, to_region
 
-_TEXT_MAX = 240
+_TEXT_MAX = 160
 """Most characters of a change on the page. CSV has all of it."""
 
 
 def _columns(visit: Visit) -> list[Column]:
     return [
         Column("at", "Time", lambda e: e["at"], lambda e: moment_markup(e["at"], visit.now)),
-        Column("actor", "Actor", lambda e: e["actor"]),
-        Column("person", "Person", lambda e: e["person"], lambda e: None if e["person"] == e["actor"] else e["person"]),
+        Column("actor", "Actor", _actor, hint="With the person behind it"),
         Column("action", "Action", lambda e: e["action"], lambda e: spaced(e["action"])),
         Column("kind", "Subject", lambda e: e["subject_kind"], lambda e: spaced(e["subject_kind"])),
         Column("name", "Name", lambda e: e["subject"], _name),
@@ -28,13 +27,19 @@ def _columns(visit: Visit) -> list[Column]:
     ]
 
 
+def _actor(entry: Json) -> str:
+    actor, person = str(entry["actor"]), entry["person"]
+    return actor if person in (None, actor) else f"{actor} ({person})"
+
+
 def _name(entry: Json) -> object:
     name = entry["subject"]
     return link_markup(to_region(name), name) if name and entry["subject_kind"] == "region" else name
 
 
 def _change(entry: Json) -> str:
-    return "; ".join(f"{name}: {old} → {new}" for name, old, new in changes(entry["before"], entry["after"]))
+    found = changes(entry["before"], entry["after"])
+    return "; ".join(f"{name}: {new}" if old == "–" else f"{name}: {old} → {new}" for name, old, new in found)
 
 
 def _short(text: str) -> str:

@@ -60,7 +60,7 @@ class Editor:
     ask       the label of a field that opens the form of a row that the table lacks; "": there are none
     """
 
-    word: str
+    word: Callable[[Json], str]
     key: Callable[[Json], str]
     name: Callable[[Json], str]
     read: Callable[[Visit, str], Json]
@@ -73,8 +73,8 @@ class Editor:
 
     def link(self, visit: Visit, row: Json) -> Markup:
         """Return the link that opens the form of a row."""
-        url = _url(visit, open=self.key(row))
-        return Markup('<a href="{}" aria-label="{} {}">{}</a>').format(url, self.word, self.name(row), self.word)
+        url, word = _url(visit, open=self.key(row)), self.word(row)
+        return Markup('<a href="{}" aria-label="{} {}">{}</a>').format(url, word, self.name(row), word)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -58,7 +58,7 @@ def _buttons(visit: Visit, mover: Json) -> list[Button]:
 def _facts(visit: Visit, mover: Json) -> list[tuple[str, object]]:
     facts: list[tuple[str, object]] = [("State", _state(mover))]
     if mover["paused_at"] is not None:
-        facts += [("Since", moment_markup(mover["paused_at"], visit.now)), ("Reason", mover["paused_reason"])]
+        facts += [("Since", moment_markup(mover["paused_at"], visit.now)), ("Paused because", mover["paused_reason"])]
     if mover["actuator_probe_at"] is not None:
         facts.append(("Actuator asked again", moment_markup(mover["actuator_probe_at"], visit.now)))
     return facts
@@ -78,7 +78,7 @@ MOVERS = Listing(
     intro="Paused, no move starts and no step begins; steps under way end. `plimsoll mover REGION` sets the bounds.",
     empty="There is no region yet, so there is no mover. `plimsoll import` makes a region.",
     editor=Editor(
-        word="Pause or resume",
+        word=lambda m: "Pause" if m["paused_at"] is None else "Resume",
         key=lambda m: str(m["region"]),
         name=lambda m: f"Mover of {m['region']}",
         read=lambda visit, region: visit.api.get(f"/v1/movers/{segment(region)}"),
