@@ -1,4 +1,4 @@
-"""What a change alters, field by field, as people read it."""
+"""The fields that a change alters, as people read them."""
 
 from __future__ import annotations
 

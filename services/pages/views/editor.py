@@ -32,7 +32,7 @@ REASON = Input("reason", "Reason", hint="The audit trail keeps it.")
 
 @dataclass(frozen=True, slots=True)
 class Button:
-    """What a person may do with the row.
+    """A thing that a person may do with the row.
 
     kind      primary or danger
     why_not   why this person may not do it; "": the API decides
