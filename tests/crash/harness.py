@@ -18,11 +18,14 @@ WAIT_S_MAX = 240.0
 """Seconds: a few of them, except on a busy machine."""
 
 
-def wait_until(condition: Callable[[], bool], what: str, *, s_max: float = WAIT_S_MAX) -> None:
+def wait_until(
+    condition: Callable[[], bool], what: str, *, s_max: float = WAIT_S_MAX, describe: Callable[[], str] = str
+) -> None:
+    """Wait until the condition holds. `describe` tells what is there instead when it did not in time."""
     deadline = time.monotonic() + s_max
     while not condition():
         if time.monotonic() > deadline:
-            raise AssertionError(f"waited {s_max:g} s in vain until {what}")
+            raise AssertionError(f"waited {s_max:g} s in vain until {what}\n{describe()}")
         time.sleep(0.05)
 
 

@@ -126,7 +126,7 @@ def prepare(database: Database) -> None:
 def wait_for_the_end(database: Database) -> None:
     """Wait until all requests are decided and all moves have ended; then, without due cycles, for all jobs."""
     wait_until(lambda: count(database, UNDECIDED) == 0, "every request is decided")
-    wait_until(lambda: count(database, MOVING) + approve_moves(database) == 0, IN_PLACE)
+    wait_until_in_place(database)
     stop(database, "refresh_unavailability")
     wait_until(lambda: count(database, OVER) == 0, "what is over is deleted")
     stop(database, "advance_windows")
@@ -134,9 +134,22 @@ def wait_for_the_end(database: Database) -> None:
     stop(database, "draw_replacements")  # a move that fails asks for replacements itself
     while not rests_without_solves(database):
         set_cycle(database, "solve", CYCLES["solve"])
-        wait_until(lambda: count(database, MOVING) + approve_moves(database) == 0, IN_PLACE)
+        wait_until_in_place(database)
     stop(database, "move")
     wait_until(lambda: count(database, OPEN_JOBS) == 0, "every job has ended")
+
+
+def wait_until_in_place(database: Database) -> None:
+    """Wait until every server that is up is where it should be, and no move runs."""
+
+    def describe() -> str:
+        with database.snapshot() as tx:
+            return "\n".join(str(dict(row)) for query in OUT_OF_PLACE for row in tx.execute(sa.text(query)).mappings())
+
+    def in_place() -> bool:
+        return count(database, MOVING) + approve_moves(database) == 0
+
+    wait_until(in_place, "every server that is up is where it should be", describe=describe)
 
 
 def rests_without_solves(database: Database) -> bool:
@@ -218,7 +231,6 @@ def check_failures(tx: Transaction) -> None:
     assert len(swapped) == len(set(swapped)), "a lost server was replaced twice"
 
 
-IN_PLACE = "every server that is up is where it should be, and no move runs"
 OVER = "SELECT count(*) FROM reservations WHERE name = 'over' AND deleted_at IS NULL"
 UNDECIDED = "SELECT count(*) FROM capacity_requests WHERE phase IN ('submitted', 'assessing')"
 OPEN_JOBS = "SELECT count(*) FROM jobs WHERE status IN ('queued', 'running')"
@@ -226,6 +238,23 @@ MOVING = """SELECT (SELECT count(*) FROM moves WHERE status = 'running')
     + (SELECT count(*) FROM servers WHERE unavailability = 'none'
        AND current_reservation_id IS DISTINCT FROM target_reservation_id)
     + (SELECT count(*) FROM jobs WHERE kind = 'draw_replacements' AND status IN ('queued', 'running'))"""
+
+OUT_OF_PLACE = (
+    """SELECT servers.name, now.name AS current, goal.name AS target, unavailability, in_use, moves.*,
+        reservation_waits.*
+        FROM servers
+        LEFT JOIN reservations AS now ON now.reservation_id = current_reservation_id
+        LEFT JOIN reservations AS goal ON goal.reservation_id = target_reservation_id
+        LEFT JOIN moves ON moves.server_id = servers.server_id AND moves.status = 'running'
+        LEFT JOIN reservation_waits ON reservation_waits.reservation_id = current_reservation_id
+        WHERE unavailability = 'none' AND current_reservation_id IS DISTINCT FROM target_reservation_id
+           OR move_id IS NOT NULL""",
+    "SELECT kind, status, attempts, error FROM jobs WHERE status IN ('queued', 'running', 'failed')",
+    "SELECT kind, count(*) FROM approvals WHERE status = 'pending' GROUP BY kind",
+    "SELECT kind, interval_s, next_at, now() FROM schedules",
+    "SELECT status, error, report FROM solve_runs ORDER BY solve_run_id DESC LIMIT 2",
+)
+"""Queries whose rows tell why a server is not where it should be."""
 
 
 def approve_moves(database: Database) -> int:

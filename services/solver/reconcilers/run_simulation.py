@@ -17,6 +17,7 @@ from libs.observability.logs import redact_text
 from libs.plan_check.check import check_plan, require_clean
 from libs.ras.admission import refusal_of
 from libs.ras.difference import difference
+from libs.ras.held_while_short import with_held
 from libs.ras.lost_msbs import await_lost_msbs
 from libs.ras.simulation_report import Refusal, SimulationReport, report_as_json
 from libs.ras.solve import plan_target_bindings
@@ -101,6 +102,7 @@ class RunSimulation:
             result = plan_target_bindings(
                 imagined, limits, seed=seed, progress=progress.report, cancelled=progress.cancelled
             )
+        result = with_held(imagined, result)
         require_clean(check_plan(imagined, result.plan))
         stopped = result.report.stopped_by == "cancelled"
         status = SimulationStatus.CANCELLED if stopped else SimulationStatus.DONE

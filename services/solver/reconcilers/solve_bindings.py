@@ -21,6 +21,7 @@ from libs.plan_check.committed import check_committed
 from libs.plan_check.regression import planned_shortfall_rru
 from libs.ras.commit_report import committed_report, kept_part
 from libs.ras.findings import findings_of
+from libs.ras.held_while_short import with_held
 from libs.ras.lost_msbs import await_lost_msbs
 from libs.ras.quota_bounds import settle_within
 from libs.ras.solve import plan_target_bindings
@@ -114,6 +115,7 @@ class SolveBindings:
                 result = plan_target_bindings(
                     snapshot, limits, seed=seed, progress=report, cancelled=progress.cancelled
                 )
+            result = with_held(snapshot, result)
             with span("solve check"):
                 require_clean(check_plan(snapshot, result.plan))
             with span("solve commit"):

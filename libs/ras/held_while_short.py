@@ -1,0 +1,56 @@
+"""Keep servers that would become free with reservations that hold too little even without a loss."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from libs.domain.arrays import Floats, Indices, Ints
+from libs.domain.fleet import FREE, FleetSnapshot
+from libs.domain.reservation import ROUNDING
+from libs.plan_check.hard_limits import outside
+from libs.ras.evaluate import coverage_of
+from libs.ras.solve_result import SolveResult
+
+
+def with_held(snapshot: FleetSnapshot, result: SolveResult) -> SolveResult:
+    """Return the result of a solve with the targets that follow from keep_held. Its report stays that of the solve."""
+    return replace(result, plan=replace(result.plan, target=keep_held(snapshot, result.plan.target)))
+
+
+def keep_held(snapshot: FleetSnapshot, target: Indices) -> Indices:
+    """Return the targets (S,) after reservations below their capacity have kept servers that were to become free.
+
+    A reservation that survives no loss of an MSB anyway saves its buffer if it has no servers at all (expressions 4 and
+    6). But its owner runs on what is there, and the mover frees no server that a reservation lacks. So it keeps the
+    servers that it still holds, as far as they give what it lacks and its hard limits allow. Servers in use come first.
+    """
+    servers, q = snapshot.servers, snapshot.reservations
+    held = np.where((target == FREE) & servers.lasting, np.maximum(servers.current, FREE), FREE)
+    held[outside(snapshot, held)] = FREE
+    rows = np.flatnonzero(held >= 0)
+    if not len(rows):
+        return target
+    covered = coverage_of(snapshot, target)
+    lacks_rru = q.capacity_rru * (1 - ROUNDING) - covered.total
+    room_rru = q.msb_limit_rru[:, None] * (1 + ROUNDING) - covered.by_msb
+    msb, rru = snapshot.server_msb, q.rru[held, servers.hardware_type]
+    rows = rows[(rru[rows] > 0) & (lacks_rru[held[rows]] > 0)]
+    rows = rows[np.argsort(~servers.in_use[rows], kind="stable")]
+    place = held[rows].astype(np.int64) * len(snapshot.topology.msbs) + msb[rows]
+    rows = rows[_sum_before(place, rru[rows]) + rru[rows] <= room_rru[held[rows], msb[rows]]]
+    rows = rows[_sum_before(held[rows], rru[rows]) < lacks_rru[held[rows]]]
+    kept = target.copy()
+    kept[rows] = held[rows]
+    return kept
+
+
+def _sum_before(group: Ints | Indices, amount: Floats) -> Floats:
+    """Return for each of N entries the sum of `amount` (N,) over the earlier entries of the same `group` (N,)."""
+    order = np.argsort(group, kind="stable")
+    total = np.cumsum(amount[order]) - amount[order]
+    first = np.searchsorted(group[order], group[order])
+    before = np.empty(len(order))
+    before[order] = total - total[first]
+    return before

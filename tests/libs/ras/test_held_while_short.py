@@ -1,0 +1,93 @@
+"""A reservation that is short keeps servers that would become free, although the objective gains by freeing them."""
+
+from dataclasses import replace
+
+import numpy as np
+from hypothesis import given
+
+from libs.domain.fleet import FREE, FleetSnapshot
+from libs.domain.reservation import ReservationSpec
+from libs.plan_check.check import check_plan
+from libs.plan_check.hard_limits import excess
+from libs.ras.evaluate import coverage_of
+from libs.ras.held_while_short import keep_held, with_held
+from libs.ras.solve import plan_target_bindings
+from tests.builders.random_region import regions
+from tests.builders.region import fleet_snapshot
+
+
+def region(**more: object) -> FleetSnapshot:
+    """Return a region of two MSBs with two servers each. `web` holds server-00 and server-01, both in msb-00."""
+    spec = ReservationSpec(capacity_rru=2, rru={"hw-a": 1.0})
+    known = {
+        "msbs": 2,
+        "racks_per_msb": 1,
+        "servers_per_rack": 2,
+        "reservations": {"web": spec},
+        "current": {"server-00": "web", "server-01": "web"},
+        "down": ["server-02", "server-03"],
+    }
+    return fleet_snapshot(**known | more)
+
+
+def on_the_way_out(snapshot: FleetSnapshot) -> FleetSnapshot:
+    """Return the region after a plan that frees every server."""
+    return replace(snapshot, servers=replace(snapshot.servers, target=np.full(4, FREE, np.int32)))
+
+
+def test_what_survives_no_loss_is_kept_all_the_same() -> None:
+    """No server helps to survive the loss of the only MSB that is up, and each of them costs buffer."""
+    result = with_held(region(), plan_target_bindings(region()))
+    assert check_plan(region(), result.plan) == []
+    assert result.plan.target.tolist() == [0, 0, FREE, FREE]
+
+
+def test_an_earlier_plan_that_freed_them_is_mended() -> None:
+    freed = on_the_way_out(region())
+    result = with_held(freed, plan_target_bindings(freed))
+    assert check_plan(freed, result.plan) == []
+    assert result.plan.target.tolist() == [0, 0, FREE, FREE]
+
+
+def test_only_what_is_lacking_stays_and_servers_in_use_come_first() -> None:
+    spec = ReservationSpec(capacity_rru=1, rru={"hw-a": 1.0})
+    freed = on_the_way_out(region(reservations={"web": spec}, in_use=["server-01"]))
+    assert keep_held(freed, freed.servers.target).tolist() == [FREE, 0, FREE, FREE]
+
+
+def test_what_is_covered_by_its_targets_keeps_nothing() -> None:
+    known = region()
+    coming = np.array([FREE, FREE, 0, 0], np.int32)
+    there = replace(known, servers=replace(known.servers, target=coming, available=np.ones(4, bool)))
+    assert keep_held(there, coming).tolist() == coming.tolist()
+
+
+def test_hard_limits_bound_what_stays() -> None:
+    spec = ReservationSpec(capacity_rru=2, rru={"hw-a": 1.0}, msb_share_max=0.5)
+    freed = on_the_way_out(region(reservations={"web": spec}))
+    assert keep_held(freed, freed.servers.target).tolist() == [0, FREE, FREE, FREE]
+    elsewhere = replace(freed, reservations=replace(freed.reservations, allowed=np.zeros((1, 1), bool)))
+    assert (keep_held(elsewhere, freed.servers.target) == FREE).all()
+
+
+def test_leaving_and_useless_servers_go() -> None:
+    freed = on_the_way_out(region(leaving=["server-00"]))
+    assert keep_held(freed, freed.servers.target).tolist() == [FREE, 0, FREE, FREE]
+    useless = replace(freed, reservations=replace(freed.reservations, rru=np.zeros((1, 1))))
+    assert (keep_held(useless, freed.servers.target) == FREE).all()
+
+
+@given(regions())
+def test_only_what_a_reservation_lacks_comes_back_and_no_limit_breaks(snapshot: FleetSnapshot) -> None:
+    servers, q = snapshot.servers, snapshot.reservations
+    freed = np.full(len(servers), FREE, np.int32)
+    kept = keep_held(snapshot, freed)
+    back = kept != freed
+    assert (kept[back] == servers.current[back]).all()
+    assert excess(snapshot, kept) == 0
+    total = coverage_of(snapshot, kept).total
+    rru = q.rru[kept[back], servers.hardware_type[back]]
+    assert (rru > 0).all()
+    for r in range(len(q)):
+        mine = rru[kept[back] == r]
+        assert not len(mine) or total[r] - mine.max() < q.capacity_rru[r], "a server more than it lacks"
