@@ -26,7 +26,7 @@ class ExecutionGraph:
     after        (N,)        planned capacity; of a shift the share of the product's traffic
     pool         (N,) int32  index of the pool of a resize; -1: none
     waits_from   (E,) int32  the action that must finish first
-    waits_to     (E,) int32  the action that waits
+    waits_to     (E,) int32  the action that waits, in ascending order
     used, room   (Q,)        capacity in use before the execution started, and capacity that the pool holds
     """
 

@@ -63,6 +63,11 @@ class Api:
             if cursor is None or len(items) >= most:
                 return Part(items, cursor)
 
+    def rows(self, path: str, **query: object) -> list[Json]:
+        """Return the rows of a route that answers a short list without pages. Raises ApiProblem, ApiUnreachable."""
+        answer: list[Json] = self._send("GET", path, query=query).json()
+        return answer
+
     def items(self, path: str, *, most: int = ITEMS_MAX, **query: Any) -> list[Json]:
         """Return the first `most` items of a list. Raises ApiProblem, ApiUnreachable."""
         return self.part(path, most=most, **query).items

@@ -2,6 +2,7 @@
 
 EVERYWHERE = (
     ("regions", "/regions", "Regions"),
+    ("executions", "/executions", "Executions"),
     ("movers", "/movers", "Movers"),
     ("hardware-types", "/hardware-types", "Hardware types"),
     ("audit", "/audit", "Audit"),
@@ -13,6 +14,7 @@ OF_A_REGION = (
     ("requests", "Requests"),
     ("approvals", "Approvals"),
     ("solves", "Solves"),
+    ("moves", "Moves"),
     ("what-if", "What if"),
     ("failures", "Failures"),
     ("servers", "Servers"),

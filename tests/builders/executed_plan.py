@@ -23,6 +23,7 @@ from libs.executions.give_command import Given, give_command
 from libs.flux.execution.plan import scheduled
 from libs.gauges.gauge import Measured, Question
 from libs.interchange.world.execution_plan import execution_plan_document
+from libs.reconcile.clock import Clock
 from libs.store.executions.actions import load_actions, load_progress
 from libs.store.executions.executions import load_execution
 from libs.store.ledger.events import load_events
@@ -31,7 +32,6 @@ from libs.store.planner.plan_runs import create_plan_run, finish_plan_run, take_
 from libs.store.platform.database import Database
 from services.orchestrator.create_execution import create_execution
 from services.orchestrator.reconcilers.advance_executions import AdvanceExecutions, Systems
-from tests.builders.clock import ManualClock
 from tests.builders.execution import TERMS, pools_of, two_products
 
 DONE = Answer(outcome=Outcome.DONE)
@@ -65,9 +65,9 @@ class World:
 
 
 class Orchestrator:
-    def __init__(self, database: Database, clock: ManualClock) -> None:
+    def __init__(self, database: Database, clock: Clock, actions: tuple[Action, ...] | None = None) -> None:
         self.database, self.clock, self.world = database, clock, World()
-        self.plan_id = store_plan(database, two_products(), clock)
+        self.plan_id = store_plan(database, two_products() if actions is None else actions, clock)
 
     def create(self, terms: Terms = TERMS) -> PlanExecution:
         with self.database.write() as tx:
@@ -114,9 +114,7 @@ class Orchestrator:
             return {str(event.action): event for event in page.items}
 
 
-def store_plan(
-    database: Database, actions: tuple[Action, ...], clock: ManualClock, *, room: float | None = None
-) -> int:
+def store_plan(database: Database, actions: tuple[Action, ...], clock: Clock, *, room: float | None = None) -> int:
     """Store a committed placement plan with this DAG, and perhaps as much room in each pool. Return its id."""
     used, rooms = pools_of(actions)
     pools = tuple(

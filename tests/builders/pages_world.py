@@ -6,16 +6,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import httpx
 
 from libs.actuators.simulated import SimulatedActuator, SimulatedSettings
+from libs.domain.execution_plan import Action, Phase
+from libs.domain.gate import Gate, GateTime
 from libs.domain.policy import RegionPolicy
 from libs.interchange.region.write import dump_region
 from libs.simulator.fleet import made_up_fleet
+from tests.builders.executed_plan import Orchestrator
+from tests.builders.execution import TERMS, two_products
 from tests.builders.one_process import Platform, SteppedClock, one_process
 
 REGION, QUIET = "west", "east"
@@ -31,13 +35,17 @@ RRU = {
     "z1d.metal": 1.0,
 }
 """Worth of a server of each type to all reservations."""
+_FIRST_S = (*(300.0,) * 12, 9 * 3600.0, *(300.0,) * 40)
+_SECOND_S = (300.0, 300.0, 300.0, 5000.0, 300.0, 300.0)
+"""Seconds between ticks of the executions of plans. In the long one of the first, nothing runs."""
 
 
 @dataclass(frozen=True)
 class PagesWorld:
     """The platform, and the tokens of its people.
 
-    owner      may ask for the owners search and ads
+    owner        may ask for the owners search and ads
+    executions   ids of executions of plans: `done`, and `moving` with a held shift
     """
 
     platform: Platform
@@ -45,6 +53,7 @@ class PagesWorld:
     operator: str
     owner: str
     viewer: str
+    executions: dict[str, int] = field(default_factory=dict)
 
     def client(self, token: str) -> httpx.Client:
         """Return a client of the API with a token."""
@@ -116,7 +125,7 @@ def _filled(platform: Platform, admin: str, servers: int) -> PagesWorld:
         write("PATCH", f"/v1/servers/{server['server_id']}", {"in_use": True}, **{"If-Match": generation})
     world.live(3)
     write("POST", "/v1/solve-runs", {"region": REGION})
-    world.live(1)
+    world.live(2)
     _maintain(http, write)
     for change in ({"lose": [{"scope": "msb", "name": "msb-01"}]}, {"demand": [{"reservation": "web", "scale": 1.25}]}):
         write("POST", "/v1/simulations", {"region": REGION} | change)
@@ -130,7 +139,35 @@ def _filled(platform: Platform, admin: str, servers: int) -> PagesWorld:
     write("DELETE", f"/v1/tokens/{write('POST', '/v1/tokens', {'name': 'ci', 'role': 'viewer'}).json()['token_id']}")
     write("POST", f"/v1/movers/{QUIET}/pause", {"reason": "power work until Monday"})
     http.close()
+    world.executions.update(_executions(platform))
     return world
+
+
+def _executions(platform: Platform) -> dict[str, int]:
+    """Carry out plans until now: one to its end, and one until a gate holds a shift and an action needs approval."""
+    clock = SteppedClock(platform.clock.now() - timedelta(seconds=sum(_FIRST_S) + sum(_SECOND_S)))
+    done = Orchestrator(platform.database, clock)
+    first = done.start()
+    for seconds in _FIRST_S:
+        done.tick(seconds)
+    second = Orchestrator(platform.database, clock, _needs_approval(two_products()))
+    gates = (
+        Gate(name="errors", time=GateTime.FRACTION, query='rate(errors{product="{product}"}[5m])', most=0.01),
+        Gate(name="latency", time=GateTime.FRACTION, query='p99(latency{product="{product}"})', most=0.3),
+    )
+    moving = second.start(replace(TERMS, gates=gates))
+    second.world.value = lambda one: 0.04 if one.action.product == "feed" and "errors" in one.query else 0.004
+    for seconds in _SECOND_S:
+        second.tick(seconds)
+    return {"done": first, "moving": moving}
+
+
+def _needs_approval(actions: tuple[Action, ...]) -> tuple[Action, ...]:
+    """Return the actions, of which each downsize in the east needs an approval."""
+    return tuple(
+        replace(one, approval=("NotAutomated",)) if one.phase is Phase.DOWNSIZE and one.region == "east" else one
+        for one in actions
+    )
 
 
 def _maintain(http: httpx.Client, write: Callable[..., httpx.Response]) -> None:

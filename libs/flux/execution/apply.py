@@ -11,14 +11,16 @@ from libs.domain.execution_plan import Phase
 from libs.domain.execution_progress import PHASE_CODE, PHASES, ActionProgress, ExecutionGraph, Progress
 from libs.domain.freeze import NO_FREEZES, Calendar
 from libs.domain.plan_execution import IN_FLIGHT, ActionState, Command, CommandLevel, ExecutionState, Verb
-from libs.flux.execution.commands import Refusal, answer_action, answer_execution
+from libs.flux.execution.commands import EMPTY, Refusal, answer_action, answer_execution
 from libs.flux.execution.freezes import frozen_actions
 from libs.flux.execution.next_steps import reversing, unmet
 
 _BY_A_PERSON = frozenset(
     {Verb.TAKE_OVER, Verb.COMPLETE, Verb.RETRY, Verb.APPROVE, Verb.EDIT, Verb.OVERRIDE, Verb.REVERSE}
 )
-_ONE_ACTION = frozenset({Verb.EDIT, Verb.OVERRIDE, Verb.COMPLETE})
+ONE_ACTION = frozenset({Verb.EDIT, Verb.OVERRIDE, Verb.COMPLETE})
+"""Commands that are about one action, and not about a phase."""
+FOR_ONE_ACTION = {verb: Refusal("ForOneAction", f"{verb} is about one action: name it") for verb in ONE_ACTION}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,11 +57,9 @@ def apply_command(
             return CommandAnswer(state=state, refusal=answer)
         is_thaw = command.verb is Verb.OVERRIDE_FREEZE
         return CommandAnswer(state=answer, overrides=tuple((one, None) for one in frozen.plan.holds if is_thaw))
-    positions = _positions(graph, command)
-    if command.level is CommandLevel.PHASE and command.verb in _ONE_ACTION:
-        return CommandAnswer(
-            state=state, refusal=Refusal("ForOneAction", f"{command.verb} is about one action: name it")
-        )
+    positions = positions_of(graph, command.level, command.subject)
+    if command.level is CommandLevel.PHASE and command.verb in ONE_ACTION:
+        return CommandAnswer(state=state, refusal=FOR_ONE_ACTION[command.verb])
     changes: list[ActionProgress] = []
     refusal: Refusal | None = None
     waits = unmet(graph, progress) > 0
@@ -74,7 +74,7 @@ def apply_command(
         else:
             changes.append(found)
     if not changes:
-        return CommandAnswer(state=state, refusal=refusal or Refusal("Empty", "the execution has no such action"))
+        return CommandAnswer(state=state, refusal=refusal or EMPTY)
     starts = state is ExecutionState.PAUSED and any(row.state in IN_FLIGHT for row in changes)
     overrides: list[tuple[int, int | None]] = []
     if command.verb is Verb.OVERRIDE_FREEZE:
@@ -84,15 +84,16 @@ def apply_command(
     )
 
 
-def _positions(graph: ExecutionGraph, command: Command) -> list[int]:
-    if command.level is CommandLevel.PHASE:
-        phase = next((phase for phase in PHASES if phase == command.subject), None)
+def positions_of(graph: ExecutionGraph, level: CommandLevel, subject: str) -> list[int]:
+    """Return the actions of a phase, or the one with this id. Raises KeyError for an unknown name."""
+    if level is CommandLevel.PHASE:
+        phase = next((phase for phase in PHASES if phase == subject), None)
         if phase is None:
-            raise KeyError(command.subject)
+            raise KeyError(subject)
         return [int(i) for i in np.flatnonzero(graph.phase == PHASE_CODE[phase])]
-    found = [i for i, action in enumerate(graph.actions) if action.action == command.subject]
+    found = [i for i, action in enumerate(graph.actions) if action.action == subject]
     if not found:
-        raise KeyError(command.subject)
+        raise KeyError(subject)
     return found
 
 

@@ -50,6 +50,7 @@ WAITS = Refusal("Waits", "actions that it needs are not done: complete or skip t
 FROZEN = Refusal("Frozen", "a freeze holds it: wait until it ends, or give override_freeze with a reason")
 NOT_FROZEN = Refusal("NotFrozen", "no freeze holds it")
 NOT_A_RESIZE = Refusal("NotAResize", "only a resize has a size")
+EMPTY = Refusal("Empty", "the execution has no such action")
 
 Answer = E | Refusal
 ActionAnswer = A | Refusal

@@ -6,7 +6,7 @@ from datetime import UTC
 
 import numpy as np
 
-from libs.domain.arrays import Floats
+from libs.domain.arrays import Bools, Floats
 from libs.domain.execution_plan import Phase
 from libs.domain.execution_progress import ExecutionGraph, Progress
 from libs.domain.plan_execution import FINAL, IN_FLIGHT, ActionState, ExecutionState, Terms
@@ -31,6 +31,7 @@ class Waits:
         self._baked_s: Floats = bakes_until(graph, progress, terms)
         self._frozen = frozen
         self._bake_s = terms.bake_s
+        self._done: Bools = progress.is_in(ActionState.DONE)
         ready = np.flatnonzero(ready_actions(graph, progress))
         self._no_room = frozenset(ready[~fitting_starts(graph, progress, ready)].tolist())
 
@@ -57,9 +58,9 @@ class Waits:
             case ActionState.BAKING:
                 return (*found, "bake time") if self._now_s < row.since_s + self._bake_s else (*found, "gate")
         found += ["approval"] if row.state is ActionState.AWAITING_APPROVAL else []
-        states = self._progress.is_in(ActionState.DONE)
-        before = self._graph.waits_from[self._graph.waits_to == position]
-        found += [f"action {self._graph.actions[i].action}" for i in before.tolist() if not states[i]]
+        first, last = np.searchsorted(self._graph.waits_to, (position, position + 1))
+        before = self._graph.waits_from[first:last]
+        found += [f"action {self._graph.actions[i].action}" for i in before.tolist() if not self._done[i]]
         if not found and action.phase is Phase.DOWNSIZE and self._baked_s[position] > self._now_s:
             found.append("bake time")
         return (*found, "room") if position in self._no_room else tuple(found)

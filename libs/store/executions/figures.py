@@ -12,21 +12,24 @@ import sqlalchemy as sa
 
 from libs.domain.arrays import Floats
 from libs.domain.plan_execution import ExecutionState
+from libs.store.platform.bulk import copy_out
 from libs.store.platform.database import Transaction
 from libs.store.tables import plan_executions
 
 _T = plan_executions.c
 # The event of an action is active from its first request on, and has succeeded when the action is done.
-_SECONDS = sa.text("""
-    SELECT position, extract(epoch FROM ended.changed_at - began.changed_at)::float8 AS seconds
+_TIMES = """
+    SELECT position::bigint, extract(epoch FROM began.changed_at)::float8,
+           CASE WHEN event.status = 'succeeded' THEN extract(epoch FROM event.changed_at) ELSE 'NaN' END::float8
     FROM execution_actions
-    JOIN capacity_events AS ended USING (capacity_event_id)
+    JOIN capacity_events AS event USING (capacity_event_id)
     JOIN LATERAL (
         SELECT changed_at FROM capacity_event_changes AS change
-        WHERE change.capacity_event_id = ended.capacity_event_id AND change.status = 'active'
+        WHERE change.capacity_event_id = event.capacity_event_id AND change.status = 'active'
         ORDER BY generation LIMIT 1
     ) AS began ON true
-    WHERE plan_execution_id = :id AND ended.status = 'succeeded'""")
+    WHERE plan_execution_id = %(id)s"""
+_TIME_FIELDS = {"position": ">i8", "began_s": ">f8", "ended_s": ">f8"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,12 +44,22 @@ class RecordedFigures:
     figures: Mapping[str, Any] | None
 
 
+def load_action_times(tx: Transaction, plan_execution_id: int, actions: int) -> tuple[Floats, Floats]:
+    """Return when each action was first asked for, and when it was done, by position: seconds since 1970.
+
+    nan: it has not happened, or the action has no effect.
+    """
+    began_s, ended_s = np.full(actions, np.nan), np.full(actions, np.nan)
+    rows = copy_out(tx, _TIMES, {"id": plan_execution_id}, _TIME_FIELDS)
+    position = rows["position"].astype(np.int64)
+    began_s[position], ended_s[position] = rows["began_s"], rows["ended_s"]
+    return began_s, ended_s
+
+
 def load_action_seconds(tx: Transaction, plan_execution_id: int, actions: int) -> Floats:
     """Return the seconds that each action took, by position; nan: it has not ended, or has no effect."""
-    found = np.full(actions, np.nan)
-    for position, seconds in tx.execute(_SECONDS, {"id": plan_execution_id}):
-        found[position] = seconds
-    return found
+    began_s, ended_s = load_action_times(tx, plan_execution_id, actions)
+    return ended_s - began_s
 
 
 def record_figures(tx: Transaction, plan_execution_id: int, figures: Mapping[str, Any]) -> None:

@@ -5,14 +5,18 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Self
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import APIRouter, Depends, Query, Response
 from pydantic import ConfigDict, Field, model_validator
 
 from libs.domain.plan_execution import Command, CommandLevel, ExecutionState, RecordedCommand, RejectKind, Verb
 from libs.domain.principal import Role
 from libs.executions.give_command import give_or_refuse
+from libs.executions.graphs import load_graph
+from libs.flux.execution.command_answers import foretell_answers
+from libs.store.executions.actions import load_progress
 from libs.store.executions.commands import list_commands
 from libs.store.executions.executions import load_execution
+from libs.store.executions.freezes import load_calendar
 from libs.store.platform.database import Transaction
 from libs.web.auth import Asking, require
 from libs.web.context import Context
@@ -22,7 +26,7 @@ from libs.web.generations import etag
 from libs.web.idempotency import Answer, Write
 from libs.web.model import Number, PageOf, RequestModel, ResponseModel, SomeName
 from libs.web.openapi import headers, problems
-from libs.web.problems import FieldError, invalid
+from libs.web.problems import FieldError, Problem, invalid
 from libs.web.reasons import GivenReason
 from services.orchestrator.api.plan_executions import ExecutionId
 
@@ -61,6 +65,22 @@ class ExecutionCommandOut(ResponseModel):
     subject: str
     state: ExecutionState
     changed: int = Field(description="Number of actions that it changed")
+
+
+class CommandAnswerOut(ResponseModel):
+    """The answer that a command would get now."""
+
+    verb: Verb
+    possible: bool
+    code: str | None = Field(description="Why it would be refused: an identifier to match on; null: it is possible")
+    message: str | None = Field(description="For people: why it would be refused, and what to do")
+    actions: int = Field(description="Number of actions that would accept it; 0 for the whole execution")
+
+
+class CommandAnswersOut(ResponseModel):
+    """The answers that all commands would get now."""
+
+    items: list[CommandAnswerOut]
 
 
 class RecordedCommandOut(ResponseModel):
@@ -107,8 +127,7 @@ def post_command(
         try:
             given = give_or_refuse(tx, plan_execution_id, asked, now=context.clock.now())
         except KeyError as error:
-            message = f"the execution has no {body.level} {body.subject}"
-            raise invalid(FieldError(field="subject", location="body", code="unknown_name", message=message)) from error
+            raise _unknown(body.level, body.subject, "body") from error
         out = ExecutionCommandOut(
             verb=command.verb,
             level=command.level,
@@ -121,6 +140,45 @@ def post_command(
     return give_once(write, effect)
 
 
+@router.get(
+    "/{plan_execution_id}/command-answers", operation_id="list_execution_command_answers", responses=problems(404)
+)
+def get_answers(
+    plan_execution_id: ExecutionId,
+    context: Context,
+    level: Annotated[CommandLevel, Query(description="About the whole execution, a phase, or an action")] = (
+        CommandLevel.PLAN
+    ),
+    subject: Annotated[SomeName | None, Query(description="The phase, or the id of the action")] = None,
+) -> CommandAnswersOut:
+    """List the answer that each command would get now. A size is not judged, nor are the places of other executions,
+    which `start` needs.
+    """
+    if (level is CommandLevel.PLAN) != (subject is None):
+        message = "name the phase or the action; level plan has no subject"
+        raise invalid(FieldError(field="subject", location="query", code="invalid", message=message))
+    now = context.clock.now()
+    with context.database.snapshot() as tx:
+        execution = load_execution(tx, plan_execution_id)
+        graph, progress = load_graph(tx, plan_execution_id), load_progress(tx, plan_execution_id)
+        calendar = load_calendar(tx, plan_execution_id, now)
+    try:
+        found = foretell_answers(graph, execution.state, progress, level, subject or "", now.timestamp(), calendar)
+    except KeyError as error:
+        raise _unknown(level, subject, "query") from error
+    items = [
+        CommandAnswerOut(
+            verb=one.verb,
+            possible=one.refusal is None,
+            code=None if one.refusal is None else one.refusal.code,
+            message=None if one.refusal is None else one.refusal.message,
+            actions=one.actions,
+        )
+        for one in found
+    ]
+    return CommandAnswersOut(items=items)
+
+
 @router.get("/{plan_execution_id}/commands", operation_id="list_execution_commands", responses=problems(404))
 def get_commands(plan_execution_id: ExecutionId, context: Context, paging: Paging) -> PageOf[RecordedCommandOut]:
     """List the commands about an execution with their outcomes, latest first."""
@@ -129,6 +187,11 @@ def get_commands(plan_execution_id: ExecutionId, context: Context, paging: Pagin
         load_execution(tx, plan_execution_id)
         page = list_commands(tx, plan_execution_id, before=before, limit=paging.limit)
     return PageOf(items=[_out(*one) for one in page.items], next_cursor=next_cursor(_NOUN, page.next_cursor))
+
+
+def _unknown(level: CommandLevel, subject: str | None, location: str) -> Problem:
+    message = f"the execution has no {level} {subject}"
+    return invalid(FieldError(field="subject", location=location, code="unknown_name", message=message))
 
 
 def _out(command_id: int, one: RecordedCommand) -> RecordedCommandOut:

@@ -233,6 +233,7 @@ def get_actions(
     phase: Annotated[Phase | None, Query(description="Of this phase only")] = None,
     state: Annotated[ActionState | None, Query(description="In this state only")] = None,
     region: Annotated[SomeName | None, Query(description="In, from or to this region only")] = None,
+    action: Annotated[SomeName | None, Query(description="With this id only")] = None,
 ) -> PageOf[ExecutionActionOut]:
     """List actions in an order that works, each with what it waits for and what people may do about it now."""
     after, now = paging.after(_ACTIONS), context.clock.now()
@@ -246,11 +247,12 @@ def get_actions(
     blocked = unmet(graph, progress)
     wanted = [
         i
-        for i, action in enumerate(graph.actions)
+        for i, one in enumerate(graph.actions)
         if (after is None or i > after)
-        and (phase is None or action.phase is phase)
+        and (phase is None or one.phase is phase)
         and (state is None or STATES[progress.state[i]] is state)
-        and (region is None or region in (action.region, action.to_region))
+        and (region is None or region in (one.region, one.to_region))
+        and (action is None or one.action == action)
     ]
     page = wanted[: paging.limit]
     items = [

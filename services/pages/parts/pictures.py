@@ -90,7 +90,7 @@ def lines_svg(title: str, times: Sequence[datetime], series: Sequence[Series], *
         level = top * step / 4
         shapes.append(f'<path class="grid" d="M{_LEFT:.1f} {y(level):.1f}H{WIDTH - _RIGHT:.1f}"/>')
         shapes.append(text(_LEFT - 6, y(level) + 4, number(level), "end"))
-    for at, words in _ticks(times[0], times[-1]):
+    for at, words in ticks(times[0], times[-1]):
         shapes.append(f'<path class="grid" d="M{x(at):.1f} {_TOP:.1f}V{height - _BOTTOM:.1f}"/>')
         shapes.append(text(x(at), height - 8, words, "middle"))
     for one in series:
@@ -110,7 +110,7 @@ def legend(entries: Sequence[tuple[str, str]]) -> Markup:
     return Markup(f'<ul class="legend">{"".join(items)}</ul>')  # noqa: S704 - names are escaped
 
 
-def _ticks(first: datetime, last: datetime) -> list[tuple[datetime, str]]:
+def ticks(first: datetime, last: datetime) -> list[tuple[datetime, str]]:
     """Return at most eight times at round hours or days, with their words in UTC."""
     hours = (last - first).total_seconds() / 3600
     step_h = next((h for h in (1, 2, 3, 6, 12, 24, 48, 96, 168, 336) if hours / h <= 7), ceil(hours / 7 / 24) * 24)

@@ -3,10 +3,13 @@
 from services.pages.views.approvals import show_approvals
 from services.pages.views.ask import show_ask
 from services.pages.views.audit import AUDIT
+from services.pages.views.execution import show_execution
+from services.pages.views.executions import show_executions
 from services.pages.views.failures import show_failures
 from services.pages.views.hardware_types import HARDWARE_TYPES
 from services.pages.views.listing import page_of
 from services.pages.views.movers import MOVERS
+from services.pages.views.moves import show_moves
 from services.pages.views.quotas import QUOTAS
 from services.pages.views.region import show_first, show_region, show_regions
 from services.pages.views.requests import REQUESTS
@@ -29,9 +32,12 @@ VIEWS = (
     ("/regions/{region}/servers", page_of(SERVERS)),
     ("/regions/{region}/failures", show_failures),
     ("/audit", page_of(AUDIT)),
+    ("/executions", show_executions),
     ("/style", show_style),
 )
 FORMS = (
+    ("/executions/{execution}", show_execution),
+    ("/regions/{region}/moves", show_moves),
     ("/regions/{region}/ask", show_ask),
     ("/regions/{region}/approvals", show_approvals),
     ("/regions/{region}/solves", show_solves),

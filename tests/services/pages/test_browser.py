@@ -44,6 +44,13 @@ PAGES = [
     "/audit?action=set_quota&since=2026-11-01T00:00",
     "/tokens",
     "/tokens?open=2",
+    "/regions/west/moves",
+    "/regions/east/moves",
+    "/executions",
+    "/executions?state=draft",
+    "/executions/1",
+    "/executions/2?phase=shift",
+    "/executions/2?action=shift/feed/north/east",
     "/style",
     "/style?kind=windjammer&sort=-tonnes",
 ]
@@ -142,6 +149,42 @@ def test_without_scripts_everything_but_live_updates_works(browser, pages_url, w
     expect(page.get_by_role("heading", level=1)).to_have_text("Log in")
     context.close()
     assert person.wrongs == []
+
+
+def test_an_operator_pauses_an_execution_by_mouse_and_takes_an_action_over_by_keyboard(visitor: Visitor, world) -> None:
+    page = visitor.log_in(world.operator)
+    page.get_by_role("link", name="Executions").click()
+    page.locator("tbody tr", has_text="Running").get_by_role("link").click()
+    whole = page.get_by_role("form", name="Commands: The whole execution")
+    whole.get_by_role("button", name="Pause").click()
+    assert whole.get_by_label("Reason").evaluate("field => field.matches(':invalid')"), "it needs a reason"
+    whole.get_by_label("Reason").fill("a launch today")
+    whole.get_by_role("button", name="Pause").click()
+    expect(page.locator("#live .badge").first).to_have_text("Pausing")
+    expect(whole.get_by_role("button", name="Pause")).to_be_disabled()
+    expect(whole).to_contain_text("Pause: it is paused already.")
+    assert serious(page) == []
+
+    page.locator("svg a", has_text="feed/north/east").focus()
+    page.keyboard.press("Enter")
+    action = page.get_by_role("form", name="Commands: shift/feed/north/east")
+    expect(action).to_contain_text("take it over first")
+    action.get_by_label("Reason").focus()
+    page.keyboard.type("by hand today")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("region", name="shift/feed/north/east").locator(".badge").first).to_have_text("Held")
+    for _ in range(10):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.textContent") == "Take over":
+            break
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("region", name="shift/feed/north/east").locator(".badge").first).to_have_text("Taken over")
+    expect(action.get_by_role("button", name="Complete")).to_be_enabled()
+    for form, badge in ((action, "Held"), (whole, "Running")):
+        form.get_by_label("Reason").fill("it is over")
+        form.get_by_role("button", name="Resume").click()
+        expect(page.get_by_text(badge, exact=True).first).to_be_visible()
+    expect(page.get_by_role("region", name="Commands, scrollable")).to_contain_text("by hand today")
 
 
 def test_the_answer_appears_while_a_person_fills_in_the_form(visitor: Visitor, world) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from libs.jobs.curve import POINTS_MAX
 from services.pages.parts.curves import Course, curve_svg, is_logarithmic
+from services.pages.parts.words import sentence
 
 
 @pytest.fixture
@@ -56,7 +57,7 @@ def test_a_run_shows_its_curve_and_its_changes(log_in, world, runs) -> None:
     }
     page = log_in(world.viewer).get(address(run)).text
     assert "<title>incumbent of " in page
-    assert f"{run['report']['waves']['message'].capitalize()}." in page
+    assert f"{sentence(run['report']['waves']['message'])}." in page
     changes = log_in(world.viewer).get(address(run, "?format=csv")).text
     assert len(changes.splitlines()) == run["report"]["changes"] + 1
 

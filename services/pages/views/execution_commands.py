@@ -1,0 +1,106 @@
+"""Commands about an execution: the buttons with what the API says of each, and the command that a form gives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from libs.domain.principal import Role
+from services.pages.api import ApiProblem, Json
+from services.pages.parts.words import number, spaced
+from services.pages.visit import Visit
+
+_OTHER_LEVEL = frozenset({"NotForAPlan", "ForAPlanOnly", "ForOneAction"})
+"""Codes of commands that are never about this level. The page leaves them out."""
+_DANGER = frozenset({"abort", "reverse", "reject", "skip", "supersede"})
+_WITH_KIND = frozenset({"reject", "edit"})
+
+
+@dataclass(frozen=True, slots=True)
+class Button:
+    """A command: its verb, its words, what it would change, and why it cannot work; "": it can."""
+
+    verb: str
+    words: str
+    note: str
+    why_not: str
+    danger: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """The commands about one subject.
+
+    level, subject   as the API names them
+    why_not          sentences: the commands that cannot work for a reason, and the reason
+    may_not          why this person may give none; "": they may
+    sized, kinded    whether a command of it takes a size, or the kind of a reason
+    """
+
+    level: str
+    subject: str
+    title: str
+    buttons: Sequence[Button]
+    why_not: Sequence[tuple[str, str]]
+    may_not: str
+    sized: bool
+    kinded: bool
+
+
+def load_panel(visit: Visit, path: str, level: str, subject: str, title: str) -> Panel:
+    """Return the commands about the execution, a phase or an action, with the answers that they would get now."""
+    answers = visit.api.get(f"{path}/command-answers", level=level, subject=subject)["items"]
+    buttons = [_button(one) for one in answers if one["code"] not in _OTHER_LEVEL]
+    refused: dict[str, list[str]] = {}
+    for one in buttons:
+        if one.why_not:
+            refused.setdefault(one.why_not, []).append(one.words)
+    offered = {one.verb for one in buttons if not one.why_not}
+    return Panel(
+        level=level,
+        subject=subject,
+        title=title,
+        buttons=buttons,
+        why_not=[(", ".join(words), f"{why}.") for why, words in refused.items()],
+        may_not="" if visit.may(Role.OPERATOR) else "Operators give commands. Your token is of another role.",
+        sized="edit" in offered,
+        kinded=level == "action" and bool(offered & _WITH_KIND),
+    )
+
+
+def _button(answer: Json) -> Button:
+    return Button(
+        verb=answer["verb"],
+        words=spaced(answer["verb"]),
+        note=f"{number(answer['actions'])} actions" if answer["actions"] > 1 else "",
+        why_not="" if answer["possible"] else str(answer["message"]),
+        danger=answer["verb"] in _DANGER,
+    )
+
+
+def give(visit: Visit, path: str) -> str:
+    """Give the command of the form. Return why it was refused; "" if it took effect. Raises ApiProblem for a 401."""
+    form = visit.form
+    verb, level, subject = form.get("verb", ""), form.get("level", ""), form.get("subject", "")
+    body: Json = {"verb": verb, "level": level, "reason": form.get("reason", "").strip()}
+    if subject:
+        body["subject"] = subject
+    if verb == "edit":
+        body["size"] = _number(form.get("size", ""))
+    if verb in _WITH_KIND and form.get("kind"):
+        body["reject_kind"] = form["kind"]
+    try:
+        visit.api.send("POST", f"{path}/commands", body)
+    except ApiProblem as problem:
+        if problem.status == 401:
+            raise
+        return f"{spaced(verb)} was refused. {' '.join([problem.detail, *problem.fields.values()])}"
+    return ""
+
+
+def _number(text: str) -> float | str | None:
+    """Return a number; a text that is none as it is, so that the API names what is wrong with it."""
+    try:
+        return float(text) if text.strip() else None
+    except ValueError:
+        return text
