@@ -14,20 +14,25 @@ import numpy as np
 
 from libs.carriers.simulated import SimulatedCarrier, SimulatedCarrierSettings
 from libs.domain.execution_plan import Action, ExecutionPlan, Phase, PoolRoom
+from libs.domain.freeze import FreezeScope
 from libs.domain.plan_execution import Command, CommandLevel, ExecutionState, RecordedCommand, Terms, Verb
 from libs.domain.plan_run import PlanTrigger
 from libs.executions.give_command import give_command
 from libs.interchange.world.execution_plan import execution_plan_document
 from libs.store.executions.executions import load_execution
+from libs.store.executions.freezes import insert_freeze
 from libs.store.planner.placement_plans import commit_placement_plan
 from libs.store.planner.plan_runs import create_plan_run
-from libs.store.platform.database import Database
+from libs.store.platform.database import Database, Transaction
 from libs.store.platform.migrate import migrate
 from services.orchestrator.create_execution import DAG, create_execution
 from services.orchestrator.reconcilers.advance_executions import AdvanceExecutions, Systems
 from services.standalone.postgres import running_postgres
 
+_TICKS, _TICK_S = 60, 30.0
 _TYPES, _SERVED = 5, 4
+_APPROVED_EACH = 10
+"""One of so many downsizes waits for an approval."""
 
 
 class _Clock:
@@ -44,27 +49,30 @@ class _Clock:
 
 
 def bench_executions(argv: list[str]) -> dict[str, object]:
-    """Return seconds: to create and start the execution, and of its ticks until it is done.
+    """Return seconds: to create and start the execution, and of its first ticks. CPU seconds are those of this process.
 
-    A tick of `idle` finds nothing to do. The longest tick starts and ends tens of thousands of actions at once.
+    The first tick is that of a process that has not seen the execution. Freezes hold services in the first half of the
+    ticks, and some downsizes wait for an approval.
     """
     parser = argparse.ArgumentParser(prog="bench executions")
     parser.add_argument("--services", type=int, default=1000)
     parser.add_argument("--regions", type=int, default=20)
     parser.add_argument("--actions", type=int, default=50_000)
+    parser.add_argument("--freezes", type=int, default=100)
     given = parser.parse_args(argv)
     plan = _plan(given.services, given.regions, given.actions)
     with tempfile.TemporaryDirectory() as home, running_postgres(Path(home) / "postgres") as url:
         migrate(url)
-        database, clock = Database(url), _Clock()
+        # Graphs are kept by URL, so a second name of the database stands for a process that has not read any.
+        database, other, clock = Database(url), Database(f"{url}&application_name=bench"), _Clock()
         try:
-            return _run(database, clock, plan)
+            return _run(database, other, clock, plan, given.freezes)
         finally:
             database.close()
+            other.close()
 
 
-def _run(database: Database, clock: _Clock, plan: ExecutionPlan) -> dict[str, object]:
-    began = time.perf_counter()
+def _run(database: Database, other: Database, clock: _Clock, plan: ExecutionPlan, freezes: int) -> dict[str, object]:
     with database.write() as tx:
         run = create_plan_run(tx, trigger=PlanTrigger.REQUEST, now=clock.now())
         plan_id = commit_placement_plan(
@@ -78,25 +86,29 @@ def _run(database: Database, clock: _Clock, plan: ExecutionPlan) -> dict[str, ob
             files={DAG: json.dumps(execution_plan_document(plan)).encode()},
             now=clock.now(),
         )
-        terms = Terms(bake_s=0.0, downsize_bake_s=0.0)
+    terms = Terms(bake_s=0.0, downsize_bake_s=0.0)
+    planned, cpu = time.perf_counter(), time.process_time()
+    with database.write() as tx:
         made = create_execution(tx, plan_id, terms=terms, reason="bench", actor="bench", now=clock.now())
-    created = time.perf_counter()
+    created, create_cpu_s = time.perf_counter(), time.process_time() - cpu
     start = RecordedCommand(
         command=Command(level=CommandLevel.PLAN, verb=Verb.START), actor="bench", given_at=clock.now()
     )
     with database.write() as tx:
         give_command(tx, made.plan_execution_id, start, now=clock.now())
     started = time.perf_counter()
+    with database.write() as tx:
+        for number in range(freezes):
+            _freeze(tx, f"service-{number}", clock.now())
     carrier = SimulatedCarrier(clock, SimulatedCarrierSettings.model_validate({"PLIMSOLL_SIMULATED_ACTION_S": 60.0}))
-    loop = AdvanceExecutions(database, clock, Systems(resizes=carrier, shifts=carrier, gauges={}))
-    busy: list[float] = []
-    idle: list[float] = []
-    for _ in range(60):
-        clock.sleep(30.0)
+    loop = AdvanceExecutions(other, clock, Systems(resizes=carrier, shifts=carrier, gauges={}))
+    ticks: list[float] = []
+    cpu = time.process_time()
+    for _ in range(_TICKS):
+        clock.sleep(_TICK_S)
         before = time.perf_counter()
-        reports = loop.reconcile()
-        spent = time.perf_counter() - before
-        (busy if any(r.changed or r.answered for r in reports) else idle).append(spent)
+        loop.reconcile()
+        ticks.append(time.perf_counter() - before)
         with database.snapshot() as tx:
             state = load_execution(tx, made.plan_execution_id).state
         if state is ExecutionState.DONE:
@@ -104,14 +116,30 @@ def _run(database: Database, clock: _Clock, plan: ExecutionPlan) -> dict[str, ob
     return {
         "actions": len(plan.actions),
         "dependencies": sum(len(a.waits_for) for a in plan.actions),
-        "create_s": created - began,
+        "create_s": created - planned,
+        "create_cpu_s": create_cpu_s,
         "start_s": started - created,
         "state": state.value,
-        "ticks": len(busy) + len(idle),
-        "tick_longest_s": max(busy),
-        "tick_median_s": statistics.median(busy + idle),
-        "tick_idle_s": max(idle, default=None),
+        "ticks": len(ticks),
+        "tick_first_s": ticks[0],
+        "tick_longest_s": max(ticks[1:]),
+        "tick_median_s": statistics.median(ticks),
+        "tick_cpu_s": (time.process_time() - cpu) / len(ticks),
     }
+
+
+def _freeze(tx: Transaction, service: str, now: datetime) -> None:
+    """Hold a service in the first half of the ticks."""
+    insert_freeze(
+        tx,
+        scope=FreezeScope.SERVICE,
+        name=service,
+        starts_at=now,
+        ends_at=now + timedelta(seconds=_TICKS * _TICK_S / 2),
+        reason="bench",
+        created_by="bench",
+        now=now,
+    )
 
 
 def _plan(services: int, regions: int, count: int) -> ExecutionPlan:
@@ -131,7 +159,8 @@ def _plan(services: int, regions: int, count: int) -> ExecutionPlan:
                 arriving.setdefault((p, r), []).append(upsizes[-1].action)
         else:
             waits = tuple(_name(p, a, b) for p in served for a, b in ((r, (r + 1 + p % (regions - 1)) % regions),))
-            downsizes.append(_resize(Phase.DOWNSIZE, s, r, h, waits))
+            asks = ("low_confidence",) if number % (2 * _APPROVED_EACH) == 0 else ()
+            downsizes.append(_resize(Phase.DOWNSIZE, s, r, h, waits, asks))
     moved = [
         Action(
             action=_name(p, a, b),
@@ -152,7 +181,7 @@ def _plan(services: int, regions: int, count: int) -> ExecutionPlan:
     return ExecutionPlan(step=1, actions=(*upsizes, *moved, *downsizes), estimate_h=0.0, critical_path=(), pools=pools)
 
 
-def _resize(phase: Phase, s: int, r: int, h: int, waits: tuple[str, ...]) -> Action:
+def _resize(phase: Phase, s: int, r: int, h: int, waits: tuple[str, ...], approval: tuple[str, ...] = ()) -> Action:
     before, after = (10.0, 12.0) if phase is Phase.UPSIZE else (12.0, 10.0)
     return Action(
         action=f"{phase}/service-{s}/region-{r}/type-{h}",
@@ -162,6 +191,7 @@ def _resize(phase: Phase, s: int, r: int, h: int, waits: tuple[str, ...]) -> Act
         hardware_type=f"type-{h}",
         before=before,
         after=after,
+        approval=approval,
         waits_for=waits,
     )
 

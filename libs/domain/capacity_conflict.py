@@ -52,7 +52,7 @@ def find_conflicts(
         by_key[quantity(event.effect)].append(event)
     found = [
         Conflict(kind=ConflictKind.OPPOSITE, proposal=position, with_=against)
-        for position, one in enumerate(proposals)
+        for position, one in enumerate(proposals if by_key else ())
         if (against := tuple(e for e in by_key[quantity(one.effect)] if _contradicts(one, author, e)))
     ]
     found += _below_zero(proposals, by_key, capacity)
@@ -88,13 +88,13 @@ def _below_zero(
 ) -> list[Conflict]:
     """Add up, by place and in order of time, what is left to happen. Report the first proposal that takes too much."""
     ours: dict[Place, list[int]] = defaultdict(list)
-    for position, one in enumerate(proposals):
+    for position, one in enumerate(proposals if capacity else ()):
         if isinstance(one.effect, CapacityDelta):
-            ours[one.effect.service, one.effect.region, one.effect.hardware_type].append(position)
+            place = one.effect.service, one.effect.region, one.effect.hardware_type
+            if place in capacity:
+                ours[place].append(position)
     found = []
     for place, positions in ours.items():
-        if place not in capacity:
-            continue
         events = by_key.get(("capacity", *place), [])
         # At one moment, additions come first: writers cannot order them against each other.
         steps = [(e.starts_at, -(e.effect.amount - e.achieved), -1) for e in events]

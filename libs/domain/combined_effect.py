@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from libs.domain.arrays import Floats, Names
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class EffectSums:
-    """Sums over events, by how far they are. No amount is counted twice.
+    """Sums over events, by how far they are, as (N,) arrays. No amount is counted twice.
 
     done       what has happened, of finished events and of those under way
     active     what is left of active events
@@ -15,39 +17,42 @@ class EffectSums:
     proposed   of proposed events, which may still be refused
     """
 
-    done: float
-    active: float
-    approved: float
-    proposed: float
+    done: Floats
+    active: Floats
+    approved: Floats
+    proposed: Floats
 
     @property
-    def planned(self) -> float:
-        """The amount that is still to happen."""
-        return self.active + self.approved + self.proposed
+    def planned(self) -> Floats:
+        """The amounts (N,) that are still to happen."""
+        found: Floats = self.active + self.approved + self.proposed
+        return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CapacityEffect:
-    """The combined change of a service's capacity in a region, in units of the hardware type."""
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CapacityEffects:
+    """The combined changes of services' capacity in regions, in units of the hardware type: (N,), by name."""
 
-    service: str
-    region: str
-    hardware_type: str
+    service: Names
+    region: Names
+    hardware_type: Names
     sums: EffectSums
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrafficEffect:
-    """The combined change of a product's share of traffic in a region. The sums over all regions are 0."""
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TrafficEffects:
+    """The combined changes of products' shares of traffic in regions: (N,), by name. The sums over all regions are
+    0.
+    """
 
-    product: str
-    region: str
+    product: Names
+    region: Names
     sums: EffectSums
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CombinedEffect:
-    """The effects on capacity and traffic, by name."""
+    """The effects on capacity and traffic. An installation has tens of thousands of places, so they are arrays."""
 
-    capacity: tuple[CapacityEffect, ...]
-    traffic: tuple[TrafficEffect, ...]
+    capacity: CapacityEffects
+    traffic: TrafficEffects

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from libs.domain.arrays import Bools, Floats, Indices, Ints, Names
 from libs.domain.execution_plan import Action, Phase
+from libs.domain.freeze import Scope
 from libs.domain.plan_execution import ActionState
 
 PHASES = tuple(Phase)
@@ -27,6 +29,8 @@ class ExecutionGraph:
     pool         (N,) int32  index of the pool of a resize; -1: none
     waits_from   (E,) int32  the action that must finish first
     waits_to     (E,) int32  the action that waits, in ascending order
+    scopes       positions of the actions in the scope of a freeze, ascending
+    pools        (Q,)        region and hardware type of each pool
     used, room   (Q,)        capacity in use before the execution started, and capacity that the pool holds
     """
 
@@ -37,6 +41,8 @@ class ExecutionGraph:
     pool: Indices
     waits_from: Indices
     waits_to: Indices
+    scopes: Mapping[Scope, Indices]
+    pools: tuple[Pool, ...]
     used: Floats
     room: Floats
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -21,6 +20,10 @@ class FreezeScope(StrEnum):
     """Resizes of the service."""
     PRODUCT = "product"
     """Shifts of the product."""
+
+
+Scope = tuple[FreezeScope, str | None]
+"""A kind of scope, and the name of the region, service or product; None for ALL."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,23 +52,28 @@ class Freeze:
 
     def holds(self, action: Action) -> bool:
         """Return whether the action is in its scope."""
-        return self._covers(action.service, action.product, (action.region, action.to_region))
+        return (self.scope, self.name) in scopes_of(action)
 
     def holds_effect(self, effect: Effect) -> bool:
         """Return whether the effect of an event of the capacity ledger is in its scope."""
         if isinstance(effect, CapacityDelta):
-            return self._covers(effect.service, None, (effect.region,))
-        return self._covers(None, effect.product, (effect.from_region, effect.to_region))
+            return (self.scope, self.name) in _scopes(effect.service, None, effect.region, None)
+        return (self.scope, self.name) in _scopes(None, effect.product, effect.from_region, effect.to_region)
 
-    def _covers(self, service: str | None, product: str | None, regions: Collection[str | None]) -> bool:
-        match self.scope:
-            case FreezeScope.ALL:
-                return True
-            case FreezeScope.REGION:
-                return self.name in regions
-            case FreezeScope.SERVICE:
-                return self.name == service
-        return self.name == product
+
+def scopes_of(action: Action) -> tuple[Scope, ...]:
+    """Return the scopes of the freezes that hold an action."""
+    return _scopes(action.service, action.product, action.region, action.to_region)
+
+
+def _scopes(service: str | None, product: str | None, region: str | None, to_region: str | None) -> tuple[Scope, ...]:
+    named = (
+        (FreezeScope.REGION, region),
+        (FreezeScope.REGION, to_region),
+        (FreezeScope.SERVICE, service),
+        (FreezeScope.PRODUCT, product),
+    )
+    return ((FreezeScope.ALL, None), *(one for one in named if one[1] is not None))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,4 +41,4 @@ def with_shared_room(tx: Transaction, execution: PlanExecution, graph: Execution
 
 
 def _pools(graph: ExecutionGraph) -> dict[Pool, int]:
-    return {(a.region, a.hardware_type): int(q) for a, q in zip(graph.actions, graph.pool, strict=True) if q >= 0}
+    return {name: q for q, name in enumerate(graph.pools)}

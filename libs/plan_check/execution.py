@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
+from graphlib import CycleError, TopologicalSorter
 
 from libs.domain.execution_plan import Action, ExecutionPlan
 from libs.domain.violation import Violation
@@ -54,21 +55,33 @@ def change(a: Action) -> float:
 
 def _freed_before(plan: ExecutionPlan) -> dict[str, frozenset[str]] | None:
     """Return, per action, the downsizes that must finish before it; None if actions wait for each other in a circle."""
-    import networkx as nx  # late: workers that only carry plans out do not need it
-
-    by_id = {a.action: a for a in plan.actions}
-    graph: nx.DiGraph[str] = nx.DiGraph()
-    graph.add_nodes_from(by_id)
-    graph.add_edges_from((before, a.action) for a in plan.actions for before in a.waits_for)
-    freed: dict[str, frozenset[str]] = {}
-    try:
-        for name in nx.topological_sort(graph):
-            above = [s for s in {freed[b] for b in by_id[name].waits_for} if s]
-            own = [b for b in by_id[name].waits_for if change(by_id[b]) < 0]
-            freed[name] = above[0] if len(above) == 1 and not own else frozenset(own).union(*above)
-    except nx.NetworkXUnfeasible:
+    ordered = _in_order(plan.actions)
+    if ordered is None:
         return None
+    shrinks = {a.action for a in plan.actions if change(a) < 0}
+    freed: dict[str, frozenset[str]] = {}
+    for a in ordered:
+        above = {freed[before] for before in a.waits_for}
+        above.discard(frozenset())
+        own = shrinks.intersection(a.waits_for)
+        freed[a.action] = above.pop() if len(above) == 1 and not own else frozenset(own).union(*above)
     return freed
+
+
+def _in_order(actions: Sequence[Action]) -> Sequence[Action] | None:
+    """Return the actions so that each comes after all that it waits for; None if they wait in a circle."""
+    seen: set[str] = set()
+    for a in actions:
+        if not seen.issuperset(a.waits_for):
+            break
+        seen.add(a.action)
+    else:
+        return actions  # the order in which plans are stored
+    by_id = {a.action: a for a in actions}
+    try:
+        return [by_id[name] for name in TopologicalSorter({a.action: a.waits_for for a in actions}).static_order()]
+    except CycleError:
+        return None
 
 
 def _worst(actions: list[Action], freed: Mapping[str, Set[str]]) -> float:

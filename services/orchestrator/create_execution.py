@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from datetime import datetime
+
+import orjson
 
 from libs.domain.execution_plan import Action, ExecutionPlan, PoolRoom
 from libs.domain.execution_progress import ExecutionGraph, Progress
@@ -48,7 +49,7 @@ def create_execution(
         raise CannotExecute(
             f"Plan execution {other} of placement plan {placement_plan_id} has not ended: abort or supersede it first."
         )
-    execution = load_execution_plan(json.loads(load_plan_file(tx, placement_plan_id, DAG)))
+    execution = load_execution_plan(orjson.loads(load_plan_file(tx, placement_plan_id, DAG)))
     if execution is None:
         raise CannotExecute(f"An older version made placement plan {placement_plan_id}: plan again.")
     if not execution.actions:
@@ -76,12 +77,9 @@ def take_back(
         close()
         return None
     used = most_used(graph, progress)
-    names = {(a.region, a.hardware_type): int(q) for a, q in zip(graph.actions, graph.pool, strict=True) if q >= 0}
     pools = tuple(
-        PoolRoom(
-            region=str(r), hardware_type=str(h), used=float(used[q]), room=max(float(graph.room[q]), float(used[q]))
-        )
-        for (r, h), q in names.items()
+        PoolRoom(region=str(r), hardware_type=str(h), used=u, room=max(room, u))
+        for (r, h), u, room in zip(graph.pools, used.tolist(), graph.room.tolist(), strict=True)
     )
     close()  # before the new events are proposed: those of the old ones would contradict them
     made = _store(

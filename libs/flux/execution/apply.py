@@ -78,7 +78,7 @@ def apply_command(
     starts = state is ExecutionState.PAUSED and any(row.state in IN_FLIGHT for row in changes)
     overrides: list[tuple[int, int | None]] = []
     if command.verb is Verb.OVERRIDE_FREEZE:
-        overrides = [(one.freeze_id, row.position) for row in changes for one in frozen.by[row.position]]
+        overrides = [(one.freeze_id, row.position) for row in changes for one in frozen.freezes_of(graph, row.position)]
     return CommandAnswer(
         state=ExecutionState.PAUSING if starts else state, changes=tuple(changes), overrides=tuple(overrides)
     )

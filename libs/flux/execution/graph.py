@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from libs.domain.arrays import Indices
 from libs.domain.execution_plan import Action
 from libs.domain.execution_progress import PHASE_CODE, ExecutionGraph, Pool
+from libs.domain.freeze import Scope, scopes_of
 
 
 def execution_graph(
@@ -20,16 +23,25 @@ def execution_graph(
     position = {a.action: i for i, a in enumerate(actions)}
     pools: dict[Pool, int] = {}
     pool = [pools.setdefault((a.region, a.hardware_type), len(pools)) if a.service is not None else -1 for a in actions]
-    edges = [(position[before], i) for i, a in enumerate(actions) for before in a.waits_for]
-    ends = np.array(edges, np.int32).reshape(-1, 2)
+    waits_from = [position[before] for a in actions for before in a.waits_for]
     return ExecutionGraph(
         actions=tuple(actions),
         phase=np.array([PHASE_CODE[a.phase] for a in actions], np.int8),
         before=np.array([a.before for a in actions], float),
         after=np.array([a.after for a in actions], float),
         pool=np.array(pool, np.int32),
-        waits_from=ends[:, 0].copy(),
-        waits_to=ends[:, 1].copy(),
+        waits_from=np.array(waits_from, np.int32),
+        waits_to=np.repeat(np.arange(len(actions), dtype=np.int32), [len(a.waits_for) for a in actions]),
+        scopes=_scopes(actions),
+        pools=tuple(pools),
         used=np.array([used.get(name, 0.0) for name in pools], float),
         room=np.array([room.get(name, 0.0) for name in pools], float),
     )
+
+
+def _scopes(actions: Sequence[Action]) -> dict[Scope, Indices]:
+    found: defaultdict[Scope, list[int]] = defaultdict(list)
+    for i, a in enumerate(actions):
+        for scope in scopes_of(a):
+            found[scope].append(i)
+    return {scope: np.array(positions, np.int32) for scope, positions in found.items()}

@@ -46,7 +46,7 @@ class Waits:
             return ("nothing: the execution has ended",)
         found = [] if self._state is ExecutionState.RUNNING else [f"the execution, which is {self._state}"]
         found += ["resume"] if row.paused else []
-        for one in () if row.state in IN_FLIGHT else self._frozen.by.get(position, ()):
+        for one in () if row.state in IN_FLIGHT else self._frozen.freezes_of(self._graph, position):
             found.append(f"freeze {one.freeze_id} until {one.ends_at.astimezone(UTC):%Y-%m-%dT%H:%MZ}")
         match row.state:
             case ActionState.RUNNING | ActionState.REVERSING:

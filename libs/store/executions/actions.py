@@ -9,34 +9,40 @@ import numpy as np
 import orjson
 import sqlalchemy as sa
 
+from libs.domain.arrays import Ints
 from libs.domain.execution_plan import Action, Phase
 from libs.domain.execution_progress import STATES, ActionProgress, Progress, initial_progress
-from libs.store.platform.bulk import Column, copy_in, copy_out, raw_rows
+from libs.store.platform.bulk import Column, copy_in, load_columns, raw_rows
 from libs.store.platform.database import Transaction
 from libs.store.tables import execution_actions
 
 _FIXED = ("action", "service", "product", "region", "to_region", "hardware_type")
 _NUMBERS = ("before", "after", "lead_time_h", "estimate_h", "start_h")
 _PROGRESS: Mapping[str, str] = {
-    "attempt": ">i8",
-    "tries": ">i8",
-    "reached": ">f8",
-    "asked": ">f8",
-    "size": ">f8",
-    "since_s": ">f8",
-    "again_s": ">f8",
+    "attempt": "i8",
+    "tries": "i8",
+    "reached": "f8",
+    "asked": "f8",
+    "size": "f8",
+    "since_s": "f8",
+    "again_s": "f8",
     "paused": "?",
     "person": "?",
-    "overridden": ">f8",
+    "overridden": "f8",
 }
 _STATES = "ARRAY[" + ", ".join(f"'{state.value}'" for state in STATES) + "]"
 _LOAD = f"""
-    SELECT (array_position({_STATES}, state) - 1)::bigint, {", ".join(_PROGRESS)}
+    SELECT (array_position({_STATES}, state) - 1)::bigint AS state, {", ".join(_PROGRESS)}
     FROM execution_actions WHERE plan_execution_id = %(id)s ORDER BY position"""
 _NOTES = "SELECT position, note FROM execution_actions WHERE plan_execution_id = %(id)s AND note IS NOT NULL"
 _ACTIONS = f"""
-    SELECT phase, {", ".join(_FIXED)}, {", ".join(_NUMBERS)}, approval, waits_for
+    SELECT phase, {", ".join(_FIXED)}, {", ".join(_NUMBERS)}, cardinality(waits_for) AS waits
     FROM execution_actions WHERE plan_execution_id = %(id)s ORDER BY position"""
+_WAITS = """
+    SELECT waited FROM execution_actions, unnest(waits_for) WITH ORDINALITY AS one (waited, number)
+    WHERE plan_execution_id = %(id)s ORDER BY position, number"""
+_APPROVALS = "SELECT position, approval FROM execution_actions WHERE plan_execution_id = %(id)s AND approval <> '{}'"
+_PHASES = {phase.value: phase for phase in Phase}
 _CHANGE = sa.text("""
     UPDATE execution_actions SET
         state = new.state, attempt = new.attempt, tries = new.tries, reached = new.reached, asked = new.asked,
@@ -71,27 +77,34 @@ def insert_actions(
 
 def load_actions(tx: Transaction, plan_execution_id: int) -> tuple[Action, ...]:
     """Return the actions in topological order."""
-    rows: list[tuple[Any, ...]] = list(raw_rows(tx, _ACTIONS, {"id": plan_execution_id}))
-    names = [row[1] for row in rows]
+    given = {"id": plan_execution_id}
+    kinds = {"phase": "O", **dict.fromkeys(_FIXED, "O"), **dict.fromkeys(_NUMBERS, "f8"), "waits": "i4"}
+    columns = load_columns(tx, _ACTIONS, given, kinds)
+    waits = columns["action"][load_columns(tx, _WAITS, given, {"waited": "i4"})["waited"]].tolist()
+    ends = np.cumsum(columns.pop("waits")).tolist()
+    waiting: list[tuple[Any, ...]] = list(raw_rows(tx, _APPROVALS, given))
+    approvals = {position: tuple(why) for position, why in waiting}
+    phases = columns.pop("phase").tolist()
+    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
     return tuple(
         Action(
-            phase=Phase(phase),
-            approval=tuple(approval),
-            waits_for=tuple(names[i] for i in waits_for),
-            **dict(zip((*_FIXED, *_NUMBERS), values, strict=True)),
+            phase=_PHASES[phases[i]],
+            approval=approvals.get(i, ()),
+            waits_for=tuple(waits[ends[i - 1] if i else 0 : ends[i]]),
+            **dict(zip(columns, row, strict=True)),
         )
-        for phase, *values, approval, waits_for in rows
+        for i, row in enumerate(rows)
     )
 
 
 def load_progress(tx: Transaction, plan_execution_id: int) -> Progress:
     """Return how far the actions are."""
-    rows = copy_out(tx, _LOAD, {"id": plan_execution_id}, {"state": ">i8", **_PROGRESS})
-    note = np.full(len(rows), None, object)
+    columns = load_columns(tx, _LOAD, {"id": plan_execution_id}, {"state": "i8", **_PROGRESS})
+    state: Ints = columns.pop("state").astype(np.int8)
+    note = np.full(len(state), None, object)
     for position, text in raw_rows(tx, _NOTES, {"id": plan_execution_id}):
         note[int(str(position))] = text
-    arrays = {name: rows[name].astype(np.dtype(kind).newbyteorder("=")) for name, kind in _PROGRESS.items()}
-    return Progress(state=rows["state"].astype(np.int8), note=note, **arrays)
+    return Progress(state=state, note=note, **columns)
 
 
 def change_actions(tx: Transaction, plan_execution_id: int, changes: Sequence[ActionProgress]) -> None:

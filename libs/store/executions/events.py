@@ -31,14 +31,13 @@ def propose_action_events(
     Raises ConflictingEvents.
     """
     proposals: list[Proposal] = []
-    at: dict[str, int] = {}
     positions: list[int] = []
-    phase = {a.action: a.phase for a in actions}
+    of_phase: dict[Phase, dict[str, int]] = {phase: {} for phase in Phase}
     for position, a in enumerate(actions):
         effect = effect_of(a)
         if effect is None:
             continue
-        needed = [b for b in a.waits_for if b in at and phase[b] is _NEEDS.get(a.phase)]
+        needed = of_phase[_NEEDS[a.phase]] if a.phase in _NEEDS else {}
         proposals.append(
             Proposal(
                 effect=effect,
@@ -46,12 +45,12 @@ def propose_action_events(
                 reason=reason,
                 starts_at=now + timedelta(hours=a.start_h),
                 lead_time_h=a.lead_time_h,
-                follows=tuple(at[b] for b in needed),
+                follows=tuple([needed[b] for b in a.waits_for if b in needed]),
                 placement_plan_id=placement_plan_id,
                 action=a.action,
             )
         )
-        at[a.action] = len(positions)
+        of_phase[a.phase][a.action] = len(positions)
         positions.append(position)
     ids = propose_events(tx, proposals, actor=actor, now=now) if proposals else ()
     return {position: int(event_id) for position, event_id in zip(positions, ids, strict=True)}

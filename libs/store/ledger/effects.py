@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from datetime import datetime
+from typing import Any
 
-import sqlalchemy as sa
+from numpy.typing import NDArray
 
-from libs.domain.combined_effect import CapacityEffect, CombinedEffect, EffectSums, TrafficEffect
+from libs.domain.combined_effect import CapacityEffects, CombinedEffect, EffectSums, TrafficEffects
 from libs.store.ledger.achieved import achieved_by
+from libs.store.platform.bulk import load_columns
 from libs.store.platform.database import Transaction
 
 _SUMS = """
     coalesce(sum(done), 0) AS done,
-    coalesce(sum(amount - achieved) FILTER (WHERE status = 'active' AND starts_at <= :at), 0) AS active,
-    coalesce(sum(amount) FILTER (WHERE status = 'approved' AND starts_at <= :at), 0) AS approved,
-    coalesce(sum(amount) FILTER (WHERE status = 'proposed' AND starts_at <= :at), 0) AS proposed"""
+    coalesce(sum(amount - achieved) FILTER (WHERE status = 'active' AND starts_at <= %(at)s), 0) AS active,
+    coalesce(sum(amount) FILTER (WHERE status = 'approved' AND starts_at <= %(at)s), 0) AS approved,
+    coalesce(sum(amount) FILTER (WHERE status = 'proposed' AND starts_at <= %(at)s), 0) AS proposed"""
 _CAPACITY = """
     SELECT service, region, hardware_type, {sums}
     FROM (
@@ -55,32 +58,32 @@ def combined_effect(
     of_capacity = {"service": service, "region": region, "hardware_type": hardware_type}
     of_traffic = {"product": product, "region": region}
     names_capacity, names_traffic = service is not None or hardware_type is not None, product is not None
-    capacity: tuple[CapacityEffect, ...] = ()
-    traffic: tuple[TrafficEffect, ...] = ()
-    if names_capacity or not names_traffic:
-        capacity = tuple(
-            CapacityEffect(service=row.service, region=row.region, hardware_type=row.hardware_type, sums=_sums(row))
-            for row in _rows(tx, _CAPACITY, of_capacity, moments)
-        )
-    if names_traffic or not names_capacity:
-        traffic = tuple(
-            TrafficEffect(product=row.product, region=row.region, sums=_sums(row))
-            for row in _rows(tx, _TRAFFIC, of_traffic, moments)
-        )
-    return CombinedEffect(capacity=capacity, traffic=traffic)
+    wants_capacity, wants_traffic = names_capacity or not names_traffic, names_traffic or not names_capacity
+    places = _columns(tx, _CAPACITY, of_capacity, moments, wanted=wants_capacity)
+    shares = _columns(tx, _TRAFFIC, of_traffic, moments, wanted=wants_traffic)
+    return CombinedEffect(
+        capacity=CapacityEffects(**{name: places[name] for name in of_capacity}, sums=_sums(places)),
+        traffic=TrafficEffects(**{name: shares[name] for name in of_traffic}, sums=_sums(shares)),
+    )
 
 
-def _rows(
-    tx: Transaction, query: str, names: dict[str, str | None], moments: dict[str, datetime | None]
-) -> list[sa.Row[tuple[object, ...]]]:
+def _columns(
+    tx: Transaction,
+    query: str,
+    names: dict[str, str | None],
+    moments: dict[str, datetime | None],
+    *,
+    wanted: bool,
+) -> dict[str, NDArray[Any]]:
     given = {name: value for name, value in names.items() if value is not None}
-    conditions = "".join(f" AND {name} = :{name}" for name in given)
-    done = achieved_by("event", "at")
+    conditions = "".join(f" AND {name} = %({name})s" for name in given) if wanted else " AND false"
+    done = achieved_by("event", "%(at)s")
     if moments["since"] is not None:
-        done += f" - {achieved_by('event', 'since')}"
+        done += f" - {achieved_by('event', '%(since)s')}"
     statement = query.format(sums=_SUMS, done=done, conditions=conditions)
-    return list(tx.execute(sa.text(statement), {**given, **moments}).all())
+    kinds = dict.fromkeys(names, "O") | {one.name: "f8" for one in fields(EffectSums)}
+    return load_columns(tx, statement, {**given, **moments}, kinds)
 
 
-def _sums(row: sa.Row[tuple[object, ...]]) -> EffectSums:
-    return EffectSums(done=row.done, active=row.active, approved=row.approved, proposed=row.proposed)
+def _sums(columns: dict[str, NDArray[Any]]) -> EffectSums:
+    return EffectSums(**{one.name: columns[one.name] for one in fields(EffectSums)})

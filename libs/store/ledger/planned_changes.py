@@ -21,7 +21,7 @@ _QUERY = f"""
         FROM capacity_events
         WHERE status IN ('active', 'approved') OR (status = 'proposed' AND writer <> 'flux')
         UNION ALL
-        SELECT *, 0, achieved - {achieved_by("event", "since")}
+        SELECT *, 0, achieved - {achieved_by("event", ":since")}
         FROM capacity_events AS event WHERE achieved <> 0 AND changed_at > :since
     )
     SELECT kind, step, service, region, hardware_type, product, from_region, to_region, sum(change) AS change

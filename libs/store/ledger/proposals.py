@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
+import numpy as np
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY
 
@@ -16,13 +17,18 @@ from libs.store.ledger.rows import EVENTS, effect_columns, event_of
 from libs.store.platform import audit
 from libs.store.platform.bulk import Column, copy_in, new_ids
 from libs.store.platform.database import Transaction
+from libs.store.platform.records import copy_records
 from libs.store.platform.refusals import NotFound, NotPossible
-from libs.store.tables import capacity_event_antecedents, capacity_event_changes, capacity_events
+from libs.store.tables import capacity_event_antecedents, capacity_events
 
 _LOCK = "capacity_events"
 _T = capacity_events.c
 _PLACE = (_T.service, _T.region, _T.hardware_type)
 _SHIFT = (_T.product, _T.from_region, _T.to_region)
+_FIRST_CHANGES = sa.text("""
+    INSERT INTO capacity_event_changes (capacity_event_id, generation, status, changed_by, reason, achieved, changed_at)
+    SELECT capacity_event_id, generation, status, author, reason, achieved, changed_at
+    FROM capacity_events WHERE capacity_event_id = ANY(CAST(:ids AS bigint[]))""")
 _MAY_SUCCEED = (*LIVE, EventStatus.SUCCEEDED)
 
 
@@ -136,9 +142,9 @@ def _action_key(one: Proposal | CapacityEvent) -> tuple[object, ...]:
 
 def _require_antecedents(tx: Transaction, proposals: Sequence[Proposal], *, lock: bool) -> None:
     for position, one in enumerate(proposals):
-        for before in one.follows:
-            if not 0 <= before < position:
-                raise NotPossible("follows", f"item {position} may follow only earlier items, not item {before}")
+        if one.follows and not 0 <= min(one.follows) <= max(one.follows) < position:
+            before = next(before for before in one.follows if not 0 <= before < position)
+            raise NotPossible("follows", f"item {position} may follow only earlier items, not item {before}")
     wanted = sorted({event_id for one in proposals for event_id in one.antecedents})
     if not wanted:
         return
@@ -163,37 +169,36 @@ def _insert(tx: Transaction, ids: Ints, proposals: Sequence[Proposal], author: s
     columns: dict[str, Column] = {name: [e[name] for e in effects] for name in (effects[0] if effects else ())}
     for name in ("reason", "starts_at", "lead_time_h", "placement_plan_id", "action"):
         columns[name] = [getattr(one, name) for one in proposals]
-    started: dict[str, Column] = {
-        "status": [EventStatus.PROPOSED.value] * count,
-        "achieved": [0.0] * count,
-        "changed_at": [now] * count,
-    }
     events: dict[str, Column] = {
         "capacity_event_id": ids,
         **columns,
         "writer": [one.writer.value for one in proposals],
         "author": [author] * count,
         "proposed_at": [now] * count,
-        **started,
+        "status": [EventStatus.PROPOSED.value] * count,
+        "achieved": [0.0] * count,
+        "changed_at": [now] * count,
     }
     copy_in(tx, capacity_events, events)
-    pairs = sorted(
-        {
-            (int(ids[position]), before)
-            for position, one in enumerate(proposals)
-            for before in (*one.antecedents, *(int(ids[earlier]) for earlier in one.follows))
-        }
+    tx.execute(_FIRST_CHANGES, {"ids": ids.tolist()})
+    _insert_antecedents(tx, ids, proposals)
+
+
+def _insert_antecedents(tx: Transaction, ids: Ints, proposals: Sequence[Proposal]) -> None:
+    """Store what must succeed before each event: events of before, and earlier ones of the same call."""
+    known = [np.array(one.antecedents, np.int64) for one in proposals if one.antecedents]
+    have = [len(one.antecedents) for one in proposals]
+    follow = [len(one.follows) for one in proposals]
+    earlier = np.fromiter((p for one in proposals for p in one.follows), np.int64, sum(follow))
+    pairs = np.column_stack(
+        (
+            np.concatenate((np.repeat(ids, have), np.repeat(ids, follow))),
+            np.concatenate((*known, ids[earlier])),
+        )
     )
-    copy_in(
+    pairs = np.unique(pairs, axis=0)
+    copy_records(
         tx,
-        capacity_event_antecedents,
-        {"capacity_event_id": [pair[0] for pair in pairs], "antecedent_id": [pair[1] for pair in pairs]},
+        capacity_event_antecedents.name,
+        {"capacity_event_id": pairs[:, 0].copy(), "antecedent_id": pairs[:, 1].copy()},
     )
-    history: dict[str, Column] = {
-        "capacity_event_id": ids,
-        "generation": [1] * count,
-        "changed_by": [author] * count,
-        "reason": columns.get("reason", []),
-        **started,
-    }
-    copy_in(tx, capacity_event_changes, history)

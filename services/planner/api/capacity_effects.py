@@ -74,19 +74,22 @@ def get_effects(
         found = combined_effect(
             tx, at=due, since=since, service=service, region=region, hardware_type=hardware_type, product=product
         )
+    places, shares = found.capacity, found.traffic
     return CombinedEffectOut(
         at=due,
         capacity=[
-            CapacityEffectOut(
-                service=one.service, region=one.region, hardware_type=one.hardware_type, sums=_sums(one.sums)
+            CapacityEffectOut(service=service, region=region, hardware_type=hardware_type, sums=sums)
+            for service, region, hardware_type, sums in zip(
+                places.service, places.region, places.hardware_type, _sums(places.sums), strict=True
             )
-            for one in found.capacity
         ],
         traffic=[
-            TrafficEffectOut(product=one.product, region=one.region, sums=_sums(one.sums)) for one in found.traffic
+            TrafficEffectOut(product=product, region=region, sums=sums)
+            for product, region, sums in zip(shares.product, shares.region, _sums(shares.sums), strict=True)
         ],
     )
 
 
-def _sums(sums: EffectSums) -> EffectSumsOut:
-    return EffectSumsOut.model_validate(sums)
+def _sums(sums: EffectSums) -> list[EffectSumsOut]:
+    columns = {name: getattr(sums, name).tolist() for name in EffectSumsOut.model_fields}
+    return [EffectSumsOut(**dict(zip(columns, row, strict=True))) for row in zip(*columns.values(), strict=True)]

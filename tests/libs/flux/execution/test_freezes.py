@@ -131,3 +131,18 @@ def test_to_take_everything_back_needs_an_override_too():
     assert run.command(Verb.REVERSE).refusal.code == "Frozen"
     run.command(Verb.OVERRIDE_FREEZE)
     assert run.command(Verb.REVERSE).refusal is None
+
+
+def test_an_action_names_the_freezes_that_hold_it_and_no_others():
+    regions = [(FreezeScope.REGION, name) for name in ("west", "north")]
+    run = started((FreezeScope.SERVICE, "shop-front"), *regions, (FreezeScope.ALL, None))
+    position = [a.action for a in run.graph.actions].index(FRONT)
+    run.calendar = Calendar(freezes=run.calendar.freezes, overrides=frozenset({(2, position)}))
+    found = frozen_actions(run.graph, run.progress, run.calendar, run.now_s)
+    assert {one.freeze_id for one in found.freezes_of(run.graph, position)} == {1, 4}
+    assert found.held[position]
+    alone = Calendar(freezes=run.calendar.freezes[1:2], overrides=run.calendar.overrides)
+    found = frozen_actions(run.graph, run.progress, alone, run.now_s)
+    assert found.freezes_of(run.graph, position) == ()
+    assert found.held.sum() > 0
+    assert not found.held[position]

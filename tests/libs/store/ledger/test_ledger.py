@@ -1,6 +1,8 @@
 """The ledger on a real database: proposals, compare-and-swap, antecedents, history, combined effect."""
 
+from dataclasses import fields
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 import sqlalchemy as sa
@@ -13,6 +15,7 @@ from libs.store.ledger.events import EventFilter, load_event, load_events, load_
 from libs.store.ledger.proposals import ConflictingEvents, propose_events
 from libs.store.platform.audit import list_entries
 from libs.store.platform.refusals import NotFound, NotPossible
+from libs.store.tables import capacity_event_antecedents
 from tests.builders.ledger import DUE, resize, shift
 from tests.libs.store.conftest import NOW
 
@@ -38,7 +41,21 @@ def change(database, event_id, *statuses, achieved=None, actor="olga", reason=No
 
 def effect(database, **given):
     with database.snapshot() as tx:
-        return combined_effect(tx, **{"at": DUE} | given)
+        found = combined_effect(tx, **{"at": DUE} | given)
+    return SimpleNamespace(capacity=rows(found.capacity), traffic=rows(found.traffic))
+
+
+def rows(effects):
+    """Return effects, which are arrays, one by one."""
+    names = [one.name for one in fields(effects) if one.name != "sums"]
+    sums = {name: getattr(effects.sums, name) for name in ("done", "active", "approved", "proposed", "planned")}
+    return [
+        SimpleNamespace(
+            **{name: getattr(effects, name)[i] for name in names},
+            sums=SimpleNamespace(**{name: column[i] for name, column in sums.items()}),
+        )
+        for i in range(len(effects.region))
+    ]
 
 
 def test_a_proposal_is_read_as_it_was_made(database):
@@ -254,6 +271,17 @@ def test_shifts_cancel_over_the_regions(database):
     assert found["west"].active == pytest.approx(0.075)
     assert found["east"].proposed == -0.05
     assert sum(sums.planned for sums in found.values()) == pytest.approx(0.0)
+
+
+@pytest.mark.parametrize("unknown", ["capacity_event_id", "antecedent_id"])
+def test_the_database_refuses_an_antecedent_that_names_an_unknown_event(unknown, database):
+    (known,) = propose(database, resize(1.0))
+    pair = {"capacity_event_id": known + 7, "antecedent_id": known}
+    if unknown == "antecedent_id":
+        pair = {"capacity_event_id": known, "antecedent_id": known - 1}
+    write, said = sa.insert(capacity_event_antecedents).values(pair), f"there is no capacity event {pair[unknown]}"
+    with pytest.raises(sa.exc.IntegrityError, match=said), database.write() as tx:
+        tx.execute(write)
 
 
 def test_filters_of_the_combined_effect(database):

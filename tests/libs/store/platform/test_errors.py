@@ -6,7 +6,7 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
-from libs.store.platform.bulk import copy_in, copy_out, raw_rows
+from libs.store.platform.bulk import copy_in, copy_out, load_columns, raw_rows
 from libs.store.platform.database import Database, Transaction
 from libs.store.platform.errors import UNAVAILABLE
 from libs.store.tables import hardware_types
@@ -16,6 +16,7 @@ WAYS: dict[str, Callable[[Transaction], object]] = {
     "through SQLAlchemy": lambda tx: tx.execute(sa.text(COUNT)),
     "copied in": lambda tx: copy_in(tx, hardware_types, {"name": ["hw-a"]}),
     "copied out": lambda tx: copy_out(tx, COUNT, {}, {"count": ">i8"}),
+    "in columns": lambda tx: load_columns(tx, COUNT, {}, {"count": "i8"}),
     "raw": lambda tx: raw_rows(tx, COUNT, {}),
 }
 
