@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from libs.domain.plan_execution import PlanExecution, RecordedCommand, Verb
+from libs.executions.four_eyes import FOUR_EYES, second_person_needed
 from libs.executions.graphs import load_graph
 from libs.executions.write_execution import write_execution
 from libs.flux.execution.apply import apply_command
@@ -54,6 +55,13 @@ def give_command(tx: Transaction, plan_execution_id: int, asked: RecordedCommand
     calendar = load_calendar(tx, plan_execution_id, now)
     answer = apply_command(graph, execution.state, progress, asked.command, now.timestamp(), calendar)
     refusal = None if answer.refusal is None else (answer.refusal.code, answer.refusal.message)
+    alone = second_person_needed(
+        *(tx, plan_execution_id, graph, progress), answer.changes, asked.command.verb, asked.actor
+    )
+    if alone:
+        answer = replace(answer, changes=tuple(one for one in answer.changes if one.position not in alone))
+        if not answer.changes:
+            refusal = (FOUR_EYES, next(iter(alone.values())))
     if refusal is None and asked.command.verb is Verb.START:
         try:
             take_places(tx, plan_execution_id, graph.actions)

@@ -24,6 +24,7 @@ from libs.store.executions.events import propose_action_events
 from libs.store.executions.executions import insert_execution, load_execution, load_unfinished, set_state, take_places
 from libs.store.executions.freezes import copy_overrides
 from libs.store.planner.placement_plans import load_placement_plan, load_plan_file
+from libs.store.planner.plan_runs import load_plan_run
 from libs.store.planner.planning_inputs import load_current
 from libs.store.platform.database import Transaction
 
@@ -128,7 +129,11 @@ def _store(
     )
     insert_actions(tx, plan_execution_id, actions, event_ids, now_s=now.timestamp())
     owners = _owners(tx, actions)
-    ask_for_actions(tx, plan_execution_id, actions, owners, asked_by=actor, reason=reason, now=now)
+    askers = [actor]
+    if any(a.approval for a in actions):
+        writer = load_plan_run(tx, load_placement_plan(tx, placement_plan_id).plan_run_id).requested_by
+        askers += [writer] if writer not in (None, actor) else []
+    ask_for_actions(tx, plan_execution_id, actions, owners, asked_by=askers, reason=reason, now=now)
     return load_execution(tx, plan_execution_id)
 
 

@@ -22,13 +22,13 @@ from libs.domain.plan_changes import NONE, PlanChanges
 from libs.domain.quota import Quota
 from libs.domain.reservation import ROUNDING, Reservation, ReservationSpec
 from libs.domain.rru_catalogue import RruCatalogue
+from libs.domain.second_person_rule import lacks_second_person
 from libs.domain.simulation import SimulatedChange, Simulation, SimulationStatus
 from libs.plan_check.churn import churn_budget, counted_preemptions
 from libs.ras.committable_changes import Settled, Why
 from libs.ras.evaluate import coverage_of, short_rru
 from libs.ras.simulation_report import SimulationReport
 from services.portal.quota_rule import exceeds_quota
-from services.portal.second_person_rule import lacks_second_person
 
 _SHOWN_MAX = 5
 

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from libs.domain.approval import Approval, ApprovalKind, ApprovalStatus
 from libs.domain.capacity_request import CapacityRequest, CapacityRequestPhase
+from libs.domain.second_person_rule import lacks_second_person
 from libs.domain.unavailability import EventState
 from libs.reconcile.jobs import ASSESS, MOVE
 from libs.store.capacity.approval_limits import load_approval_limits
@@ -22,7 +23,6 @@ from libs.store.regions.region_policies import update_policy
 from libs.web.problems import Problem
 from services.portal.end_reservation import drop_scheduled_reservation
 from services.portal.propose_rru import append_approved
-from services.portal.second_person_rule import lacks_second_person
 
 _OF_REGION = (ApprovalKind.REGION_POLICY, ApprovalKind.RRU_CLASS)
 """Kinds of changes that lock the region before their approval, as those that ask for them do."""

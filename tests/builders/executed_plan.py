@@ -78,8 +78,15 @@ class Orchestrator:
         assert self.command(made.plan_execution_id, Verb.START).record.code is None
         return made.plan_execution_id
 
-    def command(self, execution_id: int, verb: Verb, subject: str = "", size: float | None = None) -> Given:
-        level = CommandLevel.ACTION if subject else CommandLevel.PLAN
+    def command(
+        self,
+        execution_id: int,
+        verb: Verb,
+        subject: str = "",
+        size: float | None = None,
+        level: CommandLevel | None = None,
+    ) -> Given:
+        level = level or (CommandLevel.ACTION if subject else CommandLevel.PLAN)
         asked = RecordedCommand(
             command=Command(level=level, verb=verb, subject=subject, size=size),
             actor="olga",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import datetime
 
 import sqlalchemy as sa
@@ -11,18 +11,26 @@ from psycopg.types.json import Jsonb
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from libs.domain.action_approval import causes_of, change_of, outcome_of
-from libs.domain.approval import ApprovalKind, ApprovalStatus
+from libs.domain.approval import ApprovalKind, ApprovalLimits, ApprovalStatus
 from libs.domain.execution_plan import Action
 from libs.domain.execution_progress import ActionProgress
 from libs.domain.plan_execution import ActionState, ExecutionState, RecordedCommand, Verb
 from libs.store.platform.bulk import copy_in
 from libs.store.platform.database import Transaction
-from libs.store.tables import approvals, regions, reservations
+from libs.store.tables import approval_limits, approvals, regions, reservations
 
 _T = approvals.c
 _LEFT = frozenset({ActionState.WAITING, ActionState.SKIPPED, ActionState.TAKEN_OVER})
 """States that an action comes to from AWAITING_APPROVAL."""
 InRegion = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Askers:
+    """Who asked for an action: the names of tokens, and the limits of its region."""
+
+    names: tuple[str, ...]
+    limits: ApprovalLimits
 
 
 def ask_for_actions(
@@ -31,11 +39,15 @@ def ask_for_actions(
     actions: Sequence[Action],
     owners: Mapping[int, str],
     *,
-    asked_by: str,
+    asked_by: Sequence[str],
     reason: str,
     now: datetime,
 ) -> None:
-    """Store a pending approval of each action that needs one. `owners` is position -> owner of the service there."""
+    """Store a pending approval of each action that needs one.
+
+    owners     position -> owner of the service there
+    asked_by   names of the tokens that wrote the plan and created the execution
+    """
     waiting = [(i, a) for i, a in enumerate(actions) if a.approval]
     n = len(waiting)
     if n:
@@ -50,7 +62,7 @@ def ask_for_actions(
                 "status": [ApprovalStatus.PENDING.value] * n,
                 "causes": [Jsonb([asdict(cause) for cause in causes_of(a)]) for _, a in waiting],
                 "change": [Jsonb(dict(change_of(a, a.after))) for _, a in waiting],
-                "asked_by": [[asked_by]] * n,
+                "asked_by": [list(asked_by)] * n,
                 "given_reason": [reason] * n,
                 "created_at": [now] * n,
             },
@@ -77,7 +89,10 @@ def follow_approvals(
             by_status.setdefault(outcome_of(one.state, verb), []).append(one.position)
         elif one.state is ActionState.AWAITING_APPROVAL and verb is Verb.EDIT:
             size = sa.func.jsonb_build_object("size", one.size)
-            tx.execute(_of(plan_execution_id, [one.position]).values(change=_T.change.op("||")(size)))
+            known = sa.literal(decided_by) == sa.any_(_T.asked_by)
+            askers = sa.case((known, _T.asked_by), else_=sa.func.array_append(_T.asked_by, decided_by))
+            pending = _of(plan_execution_id, [one.position])
+            tx.execute(pending.values(change=_T.change.op("||")(size), asked_by=askers))
     for status, positions in by_status.items():
         said = "an action that it needs was skipped" if command is None else command.reason
         values = {"status": status, "decided_by": decided_by, "decision_reason": said, "decided_at": now}
@@ -93,6 +108,27 @@ def close_approvals(
     said = f"the execution is {state}"
     values = {"status": ApprovalStatus.SUPERSEDED, "decided_by": decided_by, "decision_reason": said, "decided_at": now}
     tx.execute(_of(plan_execution_id, None).values(values))
+
+
+def load_askers(tx: Transaction, plan_execution_id: int, positions: Sequence[int]) -> dict[int, Askers]:
+    """Return position -> who asked for the action and may have changed its size. It leaves out actions in regions of
+    other installations, and in regions without limits.
+    """
+    limits = approval_limits.c
+    query = (
+        sa.select(_T.position, _T.asked_by, *(limits[name] for name in ApprovalLimits.__dataclass_fields__))
+        .join_from(approvals, regions, regions.c.name == _T.change["region"].astext)
+        .join(approval_limits, limits.region_id == regions.c.region_id)
+        .where(_T.plan_execution_id == plan_execution_id)
+        .where(_T.position == sa.func.any(sa.cast(list(positions), ARRAY(sa.Integer))))
+    )
+    return {
+        row["position"]: Askers(
+            names=tuple(row["asked_by"]),
+            limits=ApprovalLimits(**{name: row[name] for name in ApprovalLimits.__dataclass_fields__}),
+        )
+        for row in tx.execute(query).mappings()
+    }
 
 
 def load_reservation_owners(tx: Transaction) -> dict[InRegion, str]:

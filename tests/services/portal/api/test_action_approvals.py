@@ -6,12 +6,15 @@ from dataclasses import replace
 import pytest
 from fastapi.testclient import TestClient
 
-from libs.domain.plan_execution import ActionState, ExecutionState, Verb
+from libs.domain.approval import ApprovalLimits
+from libs.domain.plan_execution import ActionState, CommandLevel, ExecutionState, Verb
 from libs.domain.principal import Role
 from libs.domain.reservation import ReservationSpec
 from libs.interchange.planning_inputs.formats import parquet_of
 from libs.interchange.planning_inputs.rows import checked_rows
 from libs.interchange.planning_inputs.tables import INPUT_TABLES
+from libs.store.capacity.approval_limits import set_approval_limits
+from libs.store.fleet.regions import load_region
 from libs.store.planner.planning_inputs import append_version
 from libs.store.platform.database import Database
 from libs.store.regions.region_import import import_region
@@ -166,3 +169,53 @@ def test_a_draft_takes_decisions_but_nothing_can_be_taken_over(client, orchestra
     assert (refused.status_code, refused.json()["reason"]) == (409, "NotStarted")
     assert decide(client, one, "approve").status_code == 200
     assert orchestrator.states(execution_id)[FRONT] is ActionState.WAITING
+
+
+@pytest.fixture
+def otto(orchestrator: Orchestrator) -> dict[str, str]:
+    return bearer(orchestrator.database, Role.OPERATOR, "otto")
+
+
+def demand_four_eyes(orchestrator: Orchestrator) -> None:
+    shop_front_is_of(orchestrator, "web")
+    with orchestrator.database.write() as tx:
+        set_approval_limits(tx, load_region(tx, "west").region_id, ApprovalLimits(four_eyes=True))
+
+
+def test_nobody_approves_alone_what_they_asked_for_where_the_region_demands_four_eyes(client, orchestrator, otto):
+    demand_four_eyes(orchestrator)
+    execution_id = orchestrator.start()  # by olga
+    found = waiting(client)
+    for what in ("approve", "take_over"):
+        answer = decide(client, found[FRONT], what)
+        assert (answer.status_code, answer.json()["code"]) == (403, "four_eyes"), what
+        assert "olga asked for" in answer.json()["detail"]
+    refused = orchestrator.command(execution_id, Verb.APPROVE, "upsize", level=CommandLevel.PHASE).record
+    assert refused.code == "FourEyes"
+    assert orchestrator.states(execution_id)[FRONT] is ActionState.AWAITING_APPROVAL
+    assert decide(client, found[FRONT], "approve", otto).json()["status"] == "approved"
+    assert decide(client, found[STORE], "reject").json()["status"] == "rejected"
+
+
+def test_the_editor_of_a_size_does_not_approve_it_and_an_approved_size_stays(client, orchestrator, otto):
+    demand_four_eyes(orchestrator)
+    orchestrator.start()
+    size = waiting(client)[FRONT]["change"]["after"] + 1
+    edited = decide(client, waiting(client)[FRONT], "edit", otto, size=size).json()
+    assert edited["asked_by"] == ["olga", "otto"]
+    again = decide(client, edited, "edit", otto, size=size + 1).json()
+    assert (again["asked_by"], again["change"]["size"]) == (["olga", "otto"], size + 1)
+    for headers in ({}, otto):
+        assert decide(client, again, "approve", headers).json()["code"] == "four_eyes"
+    third = bearer(orchestrator.database, Role.OPERATOR, "tina")
+    assert decide(client, again, "approve", third).json()["status"] == "approved"
+    refused = orchestrator.command(again["plan_execution_id"], Verb.EDIT, FRONT, size=size + 2).record
+    assert refused.code == "FourEyes"
+    assert "was approved with its size" in (refused.message or "")
+
+
+def test_one_person_is_enough_where_the_region_does_not_demand_two(client, orchestrator):
+    shop_front_is_of(orchestrator, "web")
+    orchestrator.start()
+    edited = decide(client, waiting(client)[FRONT], "edit", size=waiting(client)[FRONT]["change"]["after"] + 1).json()
+    assert decide(client, edited, "approve").json()["status"] == "approved"

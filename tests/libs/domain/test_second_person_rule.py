@@ -3,7 +3,7 @@
 import pytest
 
 from libs.domain.approval import ApprovalLimits
-from services.portal.second_person_rule import lacks_second_person
+from libs.domain.second_person_rule import lacks_second_person
 
 
 @pytest.mark.parametrize(
