@@ -27,7 +27,7 @@ InRegion = tuple[str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Askers:
-    """Who asked for an action: the names of tokens, and the limits of its region."""
+    """The names of the tokens that asked for an action, and the limits of its region."""
 
     names: tuple[str, ...]
     limits: ApprovalLimits
