@@ -186,7 +186,7 @@ def test_nobody_approves_alone_what_they_asked_for_where_the_region_demands_four
     demand_four_eyes(orchestrator)
     execution_id = orchestrator.start()  # by olga
     found = waiting(client)
-    for what in ("approve", "take_over"):
+    for what in ("approve", "take-over"):
         answer = decide(client, found[FRONT], what)
         assert (answer.status_code, answer.json()["code"]) == (403, "four_eyes"), what
         assert "olga asked for" in answer.json()["detail"]
