@@ -11,6 +11,7 @@ BENCHES = {
     "broker": "benchmarks.broker:bench_broker",
     "replacements": "benchmarks.replacements:bench_replacements",
     "imports": "benchmarks.imports:bench_imports",
+    "pages": "benchmarks.pages:bench_pages",
     "mover": "benchmarks.mover:bench_mover",
     "flux": "benchmarks.flux:bench_flux",
     "traces": "benchmarks.flux:bench_traces",

@@ -10,6 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
+from services.pages.api import ITEMS_MAX
 from services.pages.navigation import EVERYWHERE, OF_A_REGION
 from services.pages.parts import words
 from services.pages.static_files import StaticFile
@@ -41,7 +42,7 @@ class Renderer:
             "sentence": words.sentence,
             "segment": lambda name: quote(str(name), safe=""),
         }
-        self._environment.globals |= {"asset": lambda name: files[name].url, "live_s": LIVE_S}
+        self._environment.globals |= {"asset": lambda name: files[name].url, "live_s": LIVE_S, "items_max": ITEMS_MAX}
         self._environment.globals |= {"everywhere": EVERYWHERE, "of_a_region": OF_A_REGION}
 
     def page(self, visit: Visit, shown: Shown) -> Response:
