@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from libs.domain.arrays import Bools
+from libs.domain.arrays import Bools, Floats
 from libs.domain.execution_progress import ExecutionGraph, Pool
 from libs.domain.plan_execution import FINAL, PlanExecution
 from libs.executions.graphs import load_graph
 from libs.plan_check.execution_room import most_grown
+from libs.reconcile.errors import StaleGeneration
 from libs.store.executions.actions import load_progress
-from libs.store.executions.executions import load_executions_since, load_planned_at
+from libs.store.executions.executions import load_executions_since, load_planned_at, lock_starts
 from libs.store.platform.database import Transaction
 
 
@@ -38,6 +39,17 @@ def with_shared_room(tx: Transaction, execution: PlanExecution, graph: Execution
         for mine, q in shared:
             room[mine] -= grown[q]
     return graph if (room == graph.room).all() else replace(graph, room=room)
+
+
+def require_room(tx: Transaction, execution: PlanExecution, graph: ExecutionGraph, room: Floats) -> None:
+    """Check that the pools still have the room (Q,) that a decision rests on. Raises StaleGeneration.
+
+    The generation of an execution does not tell what others have begun since. So executions begin actions one after
+    another, until the transaction ends.
+    """
+    lock_starts(tx)
+    if (with_shared_room(tx, execution, graph).room < room).any():
+        raise StaleGeneration("room of execution", execution.plan_execution_id, expected=0, found=0)
 
 
 def _pools(graph: ExecutionGraph) -> dict[Pool, int]:

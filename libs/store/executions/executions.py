@@ -87,6 +87,11 @@ def lock_execution(tx: Transaction, plan_execution_id: int, generation: int) -> 
     return found
 
 
+def lock_starts(tx: Transaction) -> None:
+    """Let no other transaction begin actions of any execution until this one ends."""
+    tx.execute(sa.select(sa.func.pg_advisory_xact_lock(sa.func.hashtext("execution_starts"))))
+
+
 def load_pools(tx: Transaction, plan_execution_id: int) -> tuple[PoolRoom, ...]:
     """Return the pools of an execution: use before it, and room."""
     found = tx.execute(sa.select(_T.pools).where(_T.plan_execution_id == plan_execution_id)).scalar_one()

@@ -11,13 +11,14 @@ from structlog import get_logger
 
 from libs.carriers.carrier import Carrier
 from libs.domain.action_outcome import ActionRequest, Answer
+from libs.domain.arrays import Floats
 from libs.domain.execution_plan import Phase
 from libs.domain.execution_progress import ActionProgress, ExecutionGraph, Progress, changed
 from libs.domain.freeze import Calendar
 from libs.domain.gate import Gate, GateReading
-from libs.domain.plan_execution import ExecutionState, PlanExecution
+from libs.domain.plan_execution import ActionState, ExecutionState, PlanExecution
 from libs.executions.graphs import load_graph
-from libs.executions.shared_room import with_shared_room
+from libs.executions.shared_room import require_room, with_shared_room
 from libs.executions.write_execution import write_execution
 from libs.flux.execution.gates import bound_of, gates_of, query_of
 from libs.flux.execution.next_steps import Decisions, next_steps
@@ -104,7 +105,7 @@ class AdvanceExecutions:
             *(now.timestamp(), snapshot.calendar),
         )
         try:
-            snapshot = self._write(snapshot, found.changes, found.state, reverses=found.reverses)
+            snapshot = self._write(snapshot, found.changes, found.state, reverses=found.reverses, room=graph.room)
             read = self._measure(snapshot, found, now)
             answered = self._ask(snapshot, found.ask)
         except StaleGeneration:
@@ -126,9 +127,18 @@ class AdvanceExecutions:
         return report
 
     def _write(
-        self, snapshot: _Snapshot, changes: Sequence[ActionProgress], state: ExecutionState, *, reverses: bool = False
+        self,
+        snapshot: _Snapshot,
+        changes: Sequence[ActionProgress],
+        state: ExecutionState,
+        *,
+        reverses: bool = False,
+        room: Floats | None = None,
     ) -> _Snapshot:
-        """Write changes, and return the snapshot after them. Raises StaleGeneration."""
+        """Write changes, and return the snapshot after them. Raises StaleGeneration.
+
+        room   (Q,) the room of the pools on which the changes rest; None: they begin nothing
+        """
         execution, now = snapshot.execution, self.clock.now()
         if not changes and state is execution.state and not reverses:
             return snapshot
@@ -139,6 +149,8 @@ class AdvanceExecutions:
             if load_calendar(tx, execution.plan_execution_id, now) != snapshot.calendar:
                 raise StaleGeneration("freezes of execution", execution.plan_execution_id, expected=0, found=0)
             graph, progress = snapshot.graph, snapshot.progress
+            if room is not None and any(one.state is ActionState.RUNNING for one in changes):
+                require_room(tx, execution, graph, room)
             close = partial(write_execution, tx, execution, graph, progress, changes, state, actor=ACTOR, now=now)
             if reverses:
                 take_back(tx, execution, graph, progress, close, actor=ACTOR, now=now)

@@ -234,6 +234,28 @@ def test_executions_that_share_a_pool_never_use_its_room_twice(orchestrator, dat
     assert ("a", "east") not in orchestrator.world.sizes
 
 
+def test_workers_that_decide_at_the_same_time_do_not_use_room_twice(orchestrator, database, clock):
+    """A worker decides and is slow to write. Another one fills the pool meanwhile, for another execution."""
+    asks = grow("a", 10.0, 20.0, approval=("OwnerApproves",))
+    orchestrator.plan_id = store_plan(database, (asks,), clock, room=25.0)
+    first = orchestrator.start()
+    orchestrator.plan_id = store_plan(database, (grow("b", 10.0, 18.0),), clock, room=25.0)
+    second = orchestrator.start()
+    heard: list[str] = []
+
+    def other_worker(point: str) -> None:
+        heard.append(point)
+        if heard == ["orchestrator.write.before"]:
+            orchestrator.command(first, Verb.APPROVE, asks.action)
+            orchestrator.tick(0.0)
+
+    with crash_points_heard(other_worker):
+        orchestrator.tick()
+    began = [service for service in ("a", "b") if (service, "east") in orchestrator.world.sizes]
+    assert began == ["a"]
+    assert orchestrator.states(second) == {"upsize/b/east/hw": ActionState.WAITING}
+
+
 def test_an_execution_counts_what_waited_for_approval_when_it_was_planned(orchestrator, database, clock):
     waits = grow("a", 10.0, 20.0, approval=("OwnerApproves",))
     orchestrator.plan_id = store_plan(database, (waits, grow("b", 5.0, 6.0)), clock, room=30.0)
