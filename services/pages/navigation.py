@@ -2,6 +2,7 @@
 
 EVERYWHERE = (
     ("regions", "/regions", "Regions"),
+    ("flux", "/flux", "Flux"),
     ("executions", "/executions", "Executions"),
     ("movers", "/movers", "Movers"),
     ("hardware-types", "/hardware-types", "Hardware types"),

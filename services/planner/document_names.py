@@ -2,3 +2,4 @@
 
 PLAN, DAG, CHANGES = "plan.json", "dag.json", "changes.json"
 MODEL, DISASTER, WHAT_IF = "model.json", "disaster.json", "what_if.json"
+PLACES = "places.json"

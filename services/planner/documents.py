@@ -11,17 +11,18 @@ import numpy as np
 
 from libs.flux.planning import Planned
 from libs.flux.report.disaster import disaster_document
+from libs.flux.report.places import places_document
 from libs.flux.report.review import review_of
 from libs.flux.report.summary import plan_document
 from libs.interchange.world.execution_plan import execution_plan_document
 from libs.interchange.world.placement_plan import placement_plan_document
 from libs.interchange.world.service_models import service_models_document
-from services.planner.document_names import DAG, DISASTER, MODEL, PLAN
+from services.planner.document_names import DAG, DISASTER, MODEL, PLACES, PLAN
 
 
 def plan_files(planned: Planned) -> dict[str, bytes]:
-    """Return the files of a plan: the plan, its models, its execution, its reasons, the effect of losses, and
-    pictures.
+    """Return the files of a plan: the plan, its models, its execution, its reasons, the effect of losses, its
+    places, and pictures.
     """
     words, models = planned.words, planned.models
     documents = {
@@ -29,6 +30,7 @@ def plan_files(planned: Planned) -> dict[str, bytes]:
         DAG: execution_plan_document(planned.execution),
         MODEL: service_models_document(words, models),
         DISASTER: disaster_document(words, models, planned.inputs, planned.problem, planned.solved),
+        PLACES: places_document(planned),
     }
     files = {name: json.dumps(document).encode() for name, document in documents.items()}
     return files | {name: content.encode() for name, content in review_of(planned).items()}

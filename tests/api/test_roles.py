@@ -145,6 +145,7 @@ MAY = {
     "GET /v1/placement-plans/{placement_plan_id}": EVERYBODY,
     "GET /v1/placement-plans/{placement_plan_id}/changes": EVERYBODY,
     "GET /v1/placement-plans/{placement_plan_id}/models": EVERYBODY,
+    "GET /v1/placement-plans/{placement_plan_id}/places": EVERYBODY,
     "GET /v1/placement-plans/{placement_plan_id}/dag": EVERYBODY,
     "GET /v1/placement-plans/{placement_plan_id}/region-losses": EVERYBODY,
     "GET /v1/placement-plans/{placement_plan_id}/pictures/{name}.svg": EVERYBODY,

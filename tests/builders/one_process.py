@@ -33,6 +33,7 @@ from services.mover.reconcilers.advance_moves import AdvanceMoves
 from services.mover.settings import MoverSettings
 from services.mover.tasks import KINDS as MOVER_KINDS
 from services.orchestrator.api import API as ORCHESTRATOR
+from services.planner.api import API as PLANNER
 from services.portal.api import API as PORTAL
 from services.portal.set_up import prepare_database
 from services.portal.tasks import KINDS as PORTAL_KINDS
@@ -83,8 +84,8 @@ class Platform:
 def one_process(
     database_url: str, home: Path, clock: SteppedClock, actuator: Actuator
 ) -> Iterator[tuple[Platform, str]]:
-    """Yield the platform of portal, broker, solver and mover, with the routes of the orchestrator, and the token of its
-    first admin.
+    """Yield the platform of portal, broker, solver and mover, with the routes of planner and orchestrator, and the
+    token of its first admin.
     """
 
     def move(run: JobRun) -> None:
@@ -93,7 +94,7 @@ def one_process(
 
     kinds = {kind.name: kind for kind in (*BROKER_KINDS, *MOVER_KINDS, *PORTAL_KINDS, *SOLVER_KINDS)}
     kinds[MOVE] = JobKind(MOVE, move)
-    services = (PORTAL, BROKER, SOLVER, MOVER, ORCHESTRATOR)
+    services = (PORTAL, BROKER, SOLVER, MOVER, PLANNER, ORCHESTRATOR)
     variables = {
         "DATABASE_URL": database_url,
         "PLIMSOLL_BUNDLE_DIR": str(home / "bundles"),

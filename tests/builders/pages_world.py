@@ -20,6 +20,7 @@ from libs.interchange.region.write import dump_region
 from libs.simulator.fleet import made_up_fleet
 from tests.builders.executed_plan import Orchestrator
 from tests.builders.execution import TERMS, two_products
+from tests.builders.flux_world import fill_flux
 from tests.builders.one_process import Platform, SteppedClock, one_process
 
 REGION, QUIET = "west", "east"
@@ -138,8 +139,9 @@ def _filled(platform: Platform, admin: str, servers: int) -> PagesWorld:
     write("PUT", f"{kind}/cost-units", {"cost_units": 1.1, "reason": "prices of 2027"}, **{"If-Match": '"2"'})
     write("DELETE", f"/v1/tokens/{write('POST', '/v1/tokens', {'name': 'ci', 'role': 'viewer'}).json()['token_id']}")
     write("POST", f"/v1/movers/{QUIET}/pause", {"reason": "power work until Monday"})
-    http.close()
     world.executions.update(_executions(platform))
+    fill_flux(platform.database, http, now=platform.clock.now())
+    http.close()
     return world
 
 

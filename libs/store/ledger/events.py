@@ -25,7 +25,7 @@ class EventFilter:
     """The events to list. None and () do not filter.
 
     region      region of a capacity change, or either region of a shift
-    due_before  only events that are due before this time
+    due_after, due_before  only events that are due from this time on, and before that time
     """
 
     statuses: Collection[EventStatus] = ()
@@ -35,6 +35,7 @@ class EventFilter:
     product: str | None = None
     writer: Writer | None = None
     placement_plan_id: int | None = None
+    due_after: datetime | None = None
     due_before: datetime | None = None
 
 
@@ -89,6 +90,8 @@ def _conditions(wanted: EventFilter) -> list[sa.ColumnElement[bool]]:
         found.append(_T.status.in_(sorted(wanted.statuses)))
     if wanted.region is not None:
         found.append(sa.or_(_T.region == wanted.region, _T.from_region == wanted.region, _T.to_region == wanted.region))
+    if wanted.due_after is not None:
+        found.append(_T.starts_at >= wanted.due_after)
     if wanted.due_before is not None:
         found.append(_T.starts_at < wanted.due_before)
     return found

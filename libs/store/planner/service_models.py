@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import ARRAY
 
 from libs.domain.page import Page
 from libs.domain.plan_run import StoredModel
@@ -12,6 +13,7 @@ from libs.store.platform.database import Transaction
 from libs.store.tables import plan_runs, service_models
 
 _T = service_models.c
+_LONG = ["attribution", "baseline", "residual", "elsewhere"]
 
 
 def save_service_models(tx: Transaction, plan_run_id: int, models: Mapping[str, Mapping[str, object]]) -> None:
@@ -37,11 +39,17 @@ def list_service_models(
     *,
     service: str | None = None,
     confidence: str | None = None,
+    brief: bool = False,
     after: int | None = None,
     limit: int,
 ) -> Page[StoredModel]:
-    """Return a page of a run's models by id; `after` is the id that the last page ended with."""
-    query = sa.select(service_models).where(_T.plan_run_id == plan_run_id, _T.service_model_id > (after or 0))
+    """Return a page of a run's models by id; `after` is the id that the last page ended with.
+
+    brief   leave out of the documents what grows with products and regions
+    """
+    document = _T.document.op("-")(sa.literal(_LONG, ARRAY(sa.Text))).label("document") if brief else _T.document
+    columns = [column for column in _T if column.name != "document"]
+    query = sa.select(*columns, document).where(_T.plan_run_id == plan_run_id, _T.service_model_id > (after or 0))
     if service is not None:
         query = query.where(_T.service == service)
     if confidence is not None:

@@ -20,6 +20,7 @@ class Cell:
     tip     the sentence behind it
     href    the page behind it; "" if there is none
     mark    an extra sign, such as +2
+    falls   whether it is a decrease, which has shades of another colour
     """
 
     text: str = ""
@@ -27,6 +28,7 @@ class Cell:
     tip: str = ""
     href: str = ""
     mark: str = ""
+    falls: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +47,7 @@ class HeatMap:
     """Places as rows, hardware types as columns, and figures of whole places in further columns.
 
     collapsed   whether the rows are datacenters, because there are too many MSBs
+    corner      what the rows are, if they are no places of a region
     """
 
     caption: str
@@ -54,6 +57,7 @@ class HeatMap:
     totals: Sequence[Cell]
     collapsed: bool
     places: int
+    corner: str = ""
 
 
 def shade_of(value: float, whole: float) -> int:

@@ -6,6 +6,10 @@ from services.pages.views.audit import AUDIT
 from services.pages.views.execution import show_execution
 from services.pages.views.executions import show_executions
 from services.pages.views.failures import show_failures
+from services.pages.views.flux_cycles import show_cycles
+from services.pages.views.flux_ledger import show_ledger
+from services.pages.views.flux_models import show_model, show_models
+from services.pages.views.flux_plan import show_flux
 from services.pages.views.hardware_types import HARDWARE_TYPES
 from services.pages.views.listing import page_of
 from services.pages.views.movers import MOVERS
@@ -33,6 +37,11 @@ VIEWS = (
     ("/regions/{region}/failures", show_failures),
     ("/audit", page_of(AUDIT)),
     ("/executions", show_executions),
+    ("/flux", show_flux),
+    ("/flux/models", show_models),
+    ("/flux/models/{service:path}", show_model),
+    ("/flux/ledger", show_ledger),
+    ("/flux/cycles", show_cycles),
     ("/style", show_style),
 )
 FORMS = (

@@ -146,6 +146,7 @@ def get_events(
     product: SomeName | None = None,
     writer: Writer | None = None,
     placement_plan_id: Annotated[int | None, Query(ge=1, le=ID_MAX)] = None,
+    due_after: Annotated[Moment | None, Query(description="Only events that are due at this time or later")] = None,
     due_before: Annotated[Moment | None, Query(description="Only events that are due before this time")] = None,
 ) -> PageOf[CapacityEventOut]:
     """List events in the order of their proposal. Executing systems ask for `status=active`."""
@@ -157,6 +158,7 @@ def get_events(
         product=product,
         writer=writer,
         placement_plan_id=placement_plan_id,
+        due_after=due_after,
         due_before=due_before,
     )
     with context.database.snapshot() as tx:

@@ -39,6 +39,7 @@ def get_models(
     ] = None,
     service: Annotated[SomeName | None, Query(description="Of this service only")] = None,
     confidence: Annotated[Literal["high", "low"] | None, Query(description="With this confidence only")] = None,
+    brief: Annotated[bool, Query(description="Leave out attribution, baseline and residual")] = False,
 ) -> PageOf[ServiceModelOut]:
     """List the models of one run by service."""
     after = paging.after(_NOUN)
@@ -46,6 +47,8 @@ def get_models(
         run_id = load_latest_modelled_run(tx) if plan_run_id is None else load_plan_run(tx, plan_run_id).plan_run_id
         if run_id is None:
             return PageOf(items=[], next_cursor=None)
-        page = list_service_models(tx, run_id, service=service, confidence=confidence, after=after, limit=paging.limit)
+        page = list_service_models(
+            tx, run_id, service=service, confidence=confidence, brief=brief, after=after, limit=paging.limit
+        )
     items = [ServiceModelOut.model_validate(model) for model in page.items]
     return PageOf(items=items, next_cursor=next_cursor(_NOUN, page.next_cursor))

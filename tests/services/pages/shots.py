@@ -38,6 +38,11 @@ SHOTS = {
     "hardware-types": "/hardware-types",
     "audit": "/audit",
     "tokens": "/tokens?open=3",
+    "flux": "/flux",
+    "flux-models": "/flux/models",
+    "flux-model": "/flux/models/service-01",
+    "flux-ledger": "/flux/ledger",
+    "flux-cycles": "/flux/cycles",
     "style": "/style",
 }
 """Name of a picture -> the page. A new page adds its line. Ids are those of a new database, so they stay the same."""

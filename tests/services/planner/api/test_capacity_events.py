@@ -144,6 +144,9 @@ def test_pages(client):
     assert rest["next_cursor"] is None
     some = listed(client, service="s3", status=["proposed", "active"], due_before="2026-12-02T00:00:00Z")
     assert [one["effect"]["service"] for one in some] == ["s3"]
+    assert listed(client, service="s3", due_after="2026-12-02T00:00:00Z") == []
+    due = some[0]["starts_at"]
+    assert listed(client, service="s3", due_after=due) == some
 
 
 @pytest.mark.parametrize(
