@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -54,7 +54,7 @@ class PagesWorld:
     operator: str
     owner: str
     viewer: str
-    executions: dict[str, int] = field(default_factory=dict)
+    executions: dict[str, int]
 
     def client(self, token: str) -> httpx.Client:
         """Return a client of the API with a token."""
@@ -70,7 +70,7 @@ class PagesWorld:
 @contextmanager
 def pages_world(database_url: str, home: Path, *, servers: int = 240) -> Iterator[PagesWorld]:
     """Yield the platform over an empty, migrated or unmigrated database."""
-    clock = SteppedClock(BEGAN)
+    clock = SteppedClock(BEGAN - timedelta(seconds=sum(_FIRST_S) + sum(_SECOND_S)))
     simulated = SimulatedActuator(clock, SimulatedSettings.model_validate({"PLIMSOLL_SIMULATED_FAILURE_RATE": 0}))
     with one_process(database_url, home, clock, simulated) as (platform, admin):
         yield _filled(platform, admin, servers)
@@ -91,6 +91,7 @@ def _filled(platform: Platform, admin: str, servers: int) -> PagesWorld:
         body = {"region": REGION, "name": name, "owner": owner}
         write("POST", "/v1/reservations", {**body, "spec": {"capacity_rru": capacity_rru, "rru": RRU, **spec}})
 
+    moving, executions = _executions(platform)
     policy = RegionPolicy(buffer_cost=1.0, spread_cost=0.5, shared_buffer_share=0.02)
     for name, count in ((REGION, servers), (QUIET, 24)):
         image = made_up_fleet(name, servers=count, datacenters=3, msbs=6, seed=7, policy=policy)
@@ -103,6 +104,7 @@ def _filled(platform: Platform, admin: str, servers: int) -> PagesWorld:
         operator=token("olga", "operator"),
         owner=token("ann", "requester", ("search", "ads")),
         viewer=token("vic", "viewer"),
+        executions=executions,
     )
     ask("web", "search", 24)
     ask("index", "search", 30, survives_msb_loss=False)
@@ -139,20 +141,20 @@ def _filled(platform: Platform, admin: str, servers: int) -> PagesWorld:
     write("PUT", f"{kind}/cost-units", {"cost_units": 1.1, "reason": "prices of 2027"}, **{"If-Match": '"2"'})
     write("DELETE", f"/v1/tokens/{write('POST', '/v1/tokens', {'name': 'ci', 'role': 'viewer'}).json()['token_id']}")
     write("POST", f"/v1/movers/{QUIET}/pause", {"reason": "power work until Monday"})
-    world.executions.update(_executions(platform))
+    for _ in range(2):  # read the gates again, and judge them
+        moving.tick(0.0)
     fill_flux(platform.database, http, now=platform.clock.now())
     http.close()
     return world
 
 
-def _executions(platform: Platform) -> dict[str, int]:
-    """Carry out plans until now: one to its end, and one until a gate holds a shift and an action needs approval."""
-    clock = SteppedClock(platform.clock.now() - timedelta(seconds=sum(_FIRST_S) + sum(_SECOND_S)))
-    done = Orchestrator(platform.database, clock)
+def _executions(platform: Platform) -> tuple[Orchestrator, dict[str, int]]:
+    """Carry out plans until BEGAN: one to its end, and one until a gate holds a shift and an action needs approval."""
+    done = Orchestrator(platform.database, platform.clock)
     first = done.start()
     for seconds in _FIRST_S:
         done.tick(seconds)
-    second = Orchestrator(platform.database, clock, _needs_approval(two_products()))
+    second = Orchestrator(platform.database, platform.clock, _needs_approval(two_products()))
     gates = (
         Gate(name="errors", time=GateTime.FRACTION, query='rate(errors{product="{product}"}[5m])', most=0.01),
         Gate(name="latency", time=GateTime.FRACTION, query='p99(latency{product="{product}"})', most=0.3),
@@ -161,7 +163,7 @@ def _executions(platform: Platform) -> dict[str, int]:
     second.world.value = lambda one: 0.04 if one.action.product == "feed" and "errors" in one.query else 0.004
     for seconds in _SECOND_S:
         second.tick(seconds)
-    return {"done": first, "moving": moving}
+    return second, {"done": first, "moving": moving}
 
 
 def _needs_approval(actions: tuple[Action, ...]) -> tuple[Action, ...]:

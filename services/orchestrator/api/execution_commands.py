@@ -151,8 +151,8 @@ def get_answers(
     ),
     subject: Annotated[SomeName | None, Query(description="The phase, or the id of the action")] = None,
 ) -> CommandAnswersOut:
-    """List the answer that each command would get now. A size is not judged, nor are the places of other executions,
-    which `start` needs.
+    """List the answer that each command would get now. The command itself also judges a new size, the second person
+    that a region demands, and the places of other executions, which `start` needs.
     """
     if (level is CommandLevel.PLAN) != (subject is None):
         message = "name the phase or the action; level plan has no subject"

@@ -174,20 +174,20 @@ def test_an_operator_pauses_an_execution_by_mouse_and_takes_an_action_over_by_ke
     expect(whole).to_contain_text("Pause: it is paused already.")
     assert serious(page) == []
 
-    page.locator("svg a", has_text="feed/north/east").focus()
+    page.locator("svg a", has_text="shop/east/west").focus()
     page.keyboard.press("Enter")
-    action = page.get_by_role("form", name="Commands: shift/feed/north/east")
+    action = page.get_by_role("form", name="Commands: shift/shop/east/west")
     expect(action).to_contain_text("take it over first")
     action.get_by_label("Reason").focus()
     page.keyboard.type("by hand today")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("region", name="shift/feed/north/east").locator(".badge").first).to_have_text("Held")
+    expect(page.get_by_role("region", name="shift/shop/east/west").locator(".badge").first).to_have_text("Bakes")
     for _ in range(10):
         page.keyboard.press("Tab")
         if page.evaluate("document.activeElement.textContent") == "Take over":
             break
     page.keyboard.press("Enter")
-    expect(page.get_by_role("region", name="shift/feed/north/east").locator(".badge").first).to_have_text("Taken over")
+    expect(page.get_by_role("region", name="shift/shop/east/west").locator(".badge").first).to_have_text("Taken over")
     expect(action.get_by_role("button", name="Complete")).to_be_enabled()
     for form, badge in ((action, "Held"), (whole, "Running")):
         form.get_by_label("Reason").fill("it is over")

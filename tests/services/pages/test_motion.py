@@ -225,14 +225,14 @@ def test_waves_are_those_that_the_latest_solve_foretold(log_in, world, api) -> N
 
 
 def test_an_operator_pauses_and_resumes_the_mover(log_in, world, api) -> None:
-    browser, path = log_in(world.operator), "/regions/east/moves"
+    browser, path = log_in(world.operator), "/regions/west/moves"
     assert browser.post(path, data={"deed": "pause", "reason": "a new switch"}).status_code == 303
-    assert api.get("/v1/movers/east").json()["paused_reason"] == "a new switch"
+    assert api.get("/v1/movers/west").json()["paused_reason"] == "a new switch"
     said = text_of(browser.get(path).text)
     assert "a new switch" in said
     assert "Resume moves" in said
     assert browser.post(path, data={"deed": "resume", "reason": "it is in"}).status_code == 303
-    assert api.get("/v1/movers/east").json()["paused_at"] is None
+    assert api.get("/v1/movers/west").json()["paused_at"] is None
     for form in ({"deed": "retry", "move": "999", "reason": "x"}, {"deed": "fly"}, {"deed": "pause", "reason": ""}):
         refused = browser.post(path, data=form)
         assert (refused.status_code, 'role="alert"' in refused.text) == (409, True), form
