@@ -6,14 +6,19 @@ import re
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+import httpx
 import pytest
+from starlette.testclient import TestClient
 
+from libs.actuators.simulated import SimulatedActuator, SimulatedSettings
 from libs.domain.execution_plan import Action, Phase
 from libs.domain.plan_execution import Verb
+from services.pages.app import create_pages
 from services.pages.parts.dag import Box, dag_svg
 from services.pages.parts.lanes import Bar, Lane, lanes_svg
 from services.pages.parts.time_axis import compressed
 from tests.builders.executed_plan import Orchestrator
+from tests.builders.one_process import SteppedClock, one_process
 from tests.services.pages.test_pages import text_of
 
 SHIFT = "shift/feed/north/east"
@@ -165,7 +170,7 @@ def test_odd_addresses_are_missing_or_empty(log_in, world, moving) -> None:
         assert browser.get(f"{moving}?{query}").status_code == 200, query
 
 
-def test_thousands_of_actions_collapse_and_say_so(log_in, world) -> None:
+def test_thousands_of_actions_collapse_and_say_so(database_url, tmp_path) -> None:
     many = tuple(
         Action(
             action=f"upsize/service-{number}/region-{number % 60}/compute",
@@ -183,9 +188,16 @@ def test_thousands_of_actions_collapse_and_say_so(log_in, world) -> None:
         replace(one, action=f"down{one.action.removeprefix('up')}", phase=Phase.DOWNSIZE, before=2.0, after=1.0)
         for one in many
     ]
-    made = Orchestrator(world.platform.database, world.platform.clock, (*many, *shrinking)).create()
-    path = f"/executions/{made.plan_execution_id}"
-    page = log_in(world.viewer).get(path)
+    clock = SteppedClock(NOON)
+    with (
+        one_process(database_url, tmp_path, clock, SimulatedActuator(clock, SimulatedSettings())) as (platform, admin),
+        httpx.Client(base_url=platform.url, timeout=60) as http,
+        TestClient(create_pages(http, clock), base_url="https://pages.example") as browser,
+    ):
+        made = Orchestrator(platform.database, clock, (*many, *shrinking)).create()
+        browser.headers["Sec-Fetch-Site"] = "same-origin"
+        browser.post("/login", data={"token": admin, "next": "/regions"}, follow_redirects=False)
+        page = browser.get(f"/executions/{made.plan_execution_id}")
     assert page.status_code == 200
     said = text_of(page.text)
     assert "6,000 actions are too many to draw: each box and each lane has the actions of a phase." in said
