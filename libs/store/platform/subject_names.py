@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from libs.store.platform.database import Transaction
 from libs.store.tables import (
     approvals,
+    capacity_events,
     capacity_requests,
     datacenters,
     hardware_types,
@@ -28,6 +29,15 @@ _EVENTS, _RETIREMENTS = unavailability_events.c, retirements.c
 _NAMES: dict[str, sa.Select[tuple[int, str]]] = {
     "approval": sa.select(approvals.c.approval_id, capacity_requests.c.reservation_name).join(
         capacity_requests, capacity_requests.c.capacity_request_id == approvals.c.capacity_request_id
+    ),
+    "capacity_event": sa.select(
+        capacity_events.c.capacity_event_id,
+        sa.func.concat_ws(
+            " ",
+            sa.func.coalesce(capacity_events.c.service, capacity_events.c.product),
+            "in",
+            sa.func.coalesce(capacity_events.c.region, capacity_events.c.to_region),
+        ),
     ),
     "capacity_request": sa.select(capacity_requests.c.capacity_request_id, capacity_requests.c.reservation_name),
     "hardware_type": sa.select(hardware_types.c.hardware_type_id, hardware_types.c.name),
@@ -48,7 +58,9 @@ _NAMES: dict[str, sa.Select[tuple[int, str]]] = {
     .outerjoin(msbs, msbs.c.msb_id == _EVENTS.msb_id)
     .outerjoin(datacenters, datacenters.c.datacenter_id == _EVENTS.datacenter_id),
 }
-"""Kind of a subject -> its ids and names. A request has the name of its reservation, an event that of its place."""
+"""Kind of a subject -> its ids and names. A request has the name of its reservation, an event that of its place.
+An event of the ledger has its service or product, and its region.
+"""
 
 
 def load_subject_names(tx: Transaction, subjects: Iterable[tuple[str, int]]) -> dict[tuple[str, int], str]:

@@ -31,8 +31,8 @@ class AuditEntryOut(ResponseModel):
     subject_kind: str = Field(examples=["server"])
     subject_id: int
     subject: str | None = Field(
-        description="Present name of the subject: of a request the reservation, of an event the place. "
-        "null: the subject has none"
+        description="Present name of the subject: of a request the reservation, of an event the place, of a ledger "
+        "event its service. null: the subject has none"
     )
     before: dict[str, object] | None
     after: dict[str, object] | None

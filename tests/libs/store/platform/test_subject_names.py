@@ -8,7 +8,7 @@ from libs.store.platform.database import Database
 from libs.store.platform.subject_names import _NAMES, load_subject_names
 from libs.store.platform.tokens import create_token
 from libs.store.regions.region_import import import_region
-from libs.store.tables import hardware_types, regions, servers, unavailability_events
+from libs.store.tables import capacity_events, hardware_types, regions, servers, unavailability_events
 from tests.builders.stored import NOW
 
 
@@ -27,6 +27,11 @@ def test_rows_of_each_kind_have_their_names(database: Database) -> None:
         server = next(subject_id for kind, subject_id in named if kind == "server")
         statement = unavailability_events.insert().values(scope="server", server_id=server, **event)
         event_id = tx.execute(statement.returning(unavailability_events.c.unavailability_event_id)).scalar_one()
+        ledger = {"kind": "capacity", "service": "shop", "region": "west", "hardware_type": "hw-a", "amount": 4.0}
+        ledger |= {"writer": "person", "author": "olga", "reason": "a sale", "starts_at": NOW, "lead_time_h": 0.0}
+        ledger |= {"proposed_at": NOW, "status": "proposed", "achieved": 0.0, "changed_at": NOW}
+        statement = capacity_events.insert().values(**ledger).returning(capacity_events.c.capacity_event_id)
+        named["capacity_event", tx.execute(statement).scalar_one()] = "shop in west"
         named |= {
             ("region", region): "west",
             ("token", token.token_id): "ci",
