@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from alembic import op
 
-revision = "0044"
+revision = "0042"
 down_revision = "0041"
 branch_labels = None
 depends_on = None
