@@ -161,7 +161,8 @@ def _wrong_explained(case: Case, truth: Truth, result: Outcome, seed: int) -> li
     allowed = {bool((worse <= by * truth.slack).all()) for by in (1.0, ROUNDING / NEAR)}
     if said.allowed not in allowed:
         return [("misexplained", f"object {o} to {c} is allowed: {allowed}, said {said.allowed}")]
-    if said.verdict not in _verdicts(both.levels[1], both.levels[0], truth):
+    verdicts = _verdicts(both.levels[1], both.levels[0], truth)
+    if said.verdict not in verdicts | {_compare(both.growth[1], both.growth[0], np.zeros_like(near))}:
         return [("misexplained", f"object {o} to {c}: {both.levels.tolist()}, verdict {said.verdict}")]
     return []
 

@@ -61,6 +61,17 @@ class Truth:
         return found
 
     @cached_property
+    def growth(self) -> Floats:
+        """Return the levels less those of the first assignment, (A, L), added up from what each spec differs by.
+
+        A break of 1 beside an equal one of 1e18 counts here. A sum of both in floats loses it.
+        """
+        found = np.zeros_like(self.levels)
+        for level, by, values, _ in self._parts:
+            found[:, level] += by * (values - values[0])
+        return found
+
+    @cached_property
     def size(self) -> Floats:
         """Return the (L,) size of the numbers that each level sums. Floats and solvers are exact relative to it."""
         found = np.full(1 + len(self.priorities), TINY)

@@ -16,6 +16,7 @@ from benchmarks.fuzz.words import GENERATORS
 from libs.assignment.language.specs.capacity import CapacitySpec
 from libs.assignment.language.specs.colocate_groups import ColocateGroupsSpec
 from libs.assignment.language.specs.filter import Filter
+from libs.assignment.language.specs.group_count import GroupCountSpec
 from libs.assignment.language.specs.maximize_allocation import MaximizeAllocationSpec
 from libs.assignment.language.specs.minimize_bins import MinimizeBinsSpec
 from libs.assignment.language.specs.moves_in_progress import MovesInProgressSpec
@@ -168,3 +169,25 @@ def test_a_table_of_no_classes_can_be_stated() -> None:
     )
     assert case.problem().dimensions["memory"] is not None
     assert len(Truth(case).world) == 1
+
+
+def test_a_verdict_may_count_what_a_sum_of_floats_loses() -> None:
+    """A move that mends a break of 1 is better, although the total excess of 2e18 rounds it away."""
+    case = Case(
+        objects=2,
+        containers=2,
+        initial=(0, 0),
+        partitions={
+            "job": PartitionWords(member=(0, 1), group=(0, 0), groups=2),
+            "team": PartitionWords(member=(0, 1), group=(1, 1), groups=2),
+        },
+        dimensions={"debt": DimensionWords(objects=(0.0, 2e9))},
+        wishes=(
+            Wish(spec=GroupCountSpec(partition="team"), goal=False),
+            Wish(spec=GroupCountSpec(partition="job", dimension="debt"), goal=False, weight=1e9),
+        ),
+    )
+    moves = Truth(case, np.array([[0, 0], [1, 0]]))
+    assert moves.levels[0, 0] == moves.levels[1, 0]
+    assert moves.growth[:, 0].tolist() == [0.0, -1.0]
+    assert look(case, PLAIN[2], 1, twice=False).findings == ()
