@@ -21,7 +21,7 @@ ROWS_MAX = 100
 """Largest number of rows of one kind, as in the API."""
 _SPARE_ROWS = 2
 _ROW = re.compile(r"(demand|racks):(\d{1,3}):([a-z_]+)")
-_PATH = re.compile(r"([a-z_]+)\[(\d+)\](?:\.(.+))?")
+_PATH = re.compile(r"^([a-z_]+)\[(\d+)\](?:\.(.+))?")
 _OPTIONS = {"msb": "--lose-msb", "datacenter": "--lose-datacenter", "rack": "--lose-rack"}
 
 
