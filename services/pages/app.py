@@ -114,7 +114,7 @@ def _trouble(site: Site, visit: Visit | None, title: str, detail: str, status: i
     shown = Shown(
         template="problem.html",
         title=title,
-        command="plimsoll status",
+        command=("status",),
         sources=(),
         status=status,
         values={"detail": detail},

@@ -68,7 +68,7 @@ class Renderer:
             url=_own_url(visit),
             live=shown.live,
             title=shown.title,
-            command=shown.command,
+            command=shown.command_line,
             sources=shown.sources,
             region=shown.region,
             section=shown.section,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -75,7 +76,7 @@ class Shown:
 
     template   the file of its main part
     island     the file of the part that htmx asks for; "": the main part
-    command    the `plimsoll` line that tells the same
+    command    the arguments of the `plimsoll` line that tells the same
     sources    paths of the API behind it
     values     what the template uses
     table      the main table, which the page also gives as CSV
@@ -87,7 +88,7 @@ class Shown:
 
     template: str
     title: str
-    command: str
+    command: tuple[str, ...]
     sources: Sequence[str]
     values: Mapping[str, Any] = field(default_factory=dict)
     table: Table | None = None
@@ -97,6 +98,14 @@ class Shown:
     section: str = ""
     island: str = ""
     region: str | None = None
+
+    @property
+    def command_line(self) -> str:
+        """The command as people copy it into a shell. Each argument stays one word there.
+
+        A link may name anything. Control characters are left out, because a terminal acts on them inside quotes too.
+        """
+        return shlex.join("".join(filter(str.isprintable, one)) for one in ("plimsoll", *self.command))
 
     def csv_table(self, key: str) -> Table | None:
         """Return the table with this key; "" for the main one."""

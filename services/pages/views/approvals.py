@@ -40,7 +40,7 @@ def show_approvals(visit: Visit) -> Shown | Response:
         title="Approvals",
         region=region,
         section="approvals",
-        command=f"plimsoll get approvals --where region={region} --where status=pending",
+        command=("get", "approvals", "--where", f"region={region}", "--where", "status=pending"),
         sources=[f"/v1/approvals?region={segment(region)}&status=pending"],
         table=table,
         live=not visit.form,

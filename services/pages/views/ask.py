@@ -151,16 +151,15 @@ def _for_input(text: str | None) -> str:
     return "" if text is None else parse_moment(text).astimezone(UTC).strftime("%Y-%m-%dT%H:%M")
 
 
-def _command(region: str, resized: Json | None, form: Mapping[str, Any]) -> str:
+def _command(region: str, resized: Json | None, form: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the command line that asks the same."""
-    capacity = form.get("capacity_rru") or "RRU"
+    place = ("--region", region)
+    capacity = ("--capacity", form.get("capacity_rru") or "RRU", "--dry-run")
     if resized is not None:
-        return f"plimsoll resize {resized['name']} --region {region} --capacity {capacity} --dry-run"
-    worth = [(key.removeprefix(RRU_PREFIX), form[key]) for key in form if key.startswith(RRU_PREFIX) and form[key]]
-    given = " ".join(f"--rru {kind}={rru}" for kind, rru in worth) or "--rru TYPE=RRU"
+        return ("resize", resized["name"], *place, *capacity)
+    worth = [f"{key.removeprefix(RRU_PREFIX)}={form[key]}" for key in form if key.startswith(RRU_PREFIX) and form[key]]
+    given = [part for one in worth or ["TYPE=RRU"] for part in ("--rru", one)]
     if form.get("workload_class"):
-        given = f"--class {form['workload_class']}"
-    who = f"--owner {form.get('owner') or 'OWNER'}"
-    return (
-        f"plimsoll create {form.get('name') or 'NAME'} --region {region} {who} --capacity {capacity} {given} --dry-run"
-    )
+        given = ["--class", form["workload_class"]]
+    owner = ("--owner", form.get("owner") or "OWNER")
+    return ("create", form.get("name") or "NAME", *place, *owner, *given, *capacity)

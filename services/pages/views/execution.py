@@ -188,11 +188,9 @@ def _url(visit: Visit, anchor: str = "", **changes: str | None) -> str:
     return visit.path + (f"?{kept}" if kept else "") + (f"#{anchor}" if anchor else "")
 
 
-def _command(execution_id: str, visit: Visit, chosen: Json | None) -> str:
+def _command(execution_id: str, visit: Visit, chosen: Json | None) -> tuple[str, ...]:
     if chosen is not None:
         verb = chosen["possible"][0] if chosen["possible"] else "pause"
-        return f"plimsoll execution give {execution_id} {verb} --action {chosen['action']} --reason WHY"
-    filters = "".join(f" --{name} {visit.query[name]}" for name in _FILTERS if name in visit.query)
-    return (
-        f"plimsoll execution actions {execution_id}{filters}" if filters else f"plimsoll execution show {execution_id}"
-    )
+        return ("execution", "give", execution_id, verb, "--action", chosen["action"], "--reason", "WHY")
+    filters = [part for name in _FILTERS if name in visit.query for part in (f"--{name}", visit.query[name])]
+    return ("execution", "actions" if filters else "show", execution_id, *filters)

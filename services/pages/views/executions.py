@@ -34,7 +34,7 @@ def show_executions(visit: Visit) -> Shown:
         template="executions.html",
         title="Executions of plans",
         section="executions",
-        command="plimsoll execution list" + (f" --state {state}" if state else ""),
+        command=("execution", "list", *(("--state", state) if state else ())),
         sources=["/v1/plan-executions" + (f"?state={state}" if state else "")],
         live=True,
         table=_table(visit, rows),

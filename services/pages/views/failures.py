@@ -45,7 +45,7 @@ def show_failures(visit: Visit) -> Shown:
         title="Buffers and failures",
         region=region,
         section="failures",
-        command=f"plimsoll get unavailability-events --where region={region} --where open=true",
+        command=("get", "unavailability-events", "--where", f"region={region}", "--where", "open=true"),
         sources=[
             f"{path}/msb-losses",
             f"{path}/replacements?hours={LATELY_H}",

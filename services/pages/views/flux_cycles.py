@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from shlex import quote
 from typing import Any
 from urllib.parse import urlencode
 
@@ -35,9 +34,7 @@ def show_cycles(visit: Visit) -> Shown:
         template="flux_cycles.html",
         title="Flux: cycles",
         section="flux",
-        command=" ".join(
-            ["plimsoll flux figures", f"--last {last}", *([f"--service {quote(service)}"] if service else [])]
-        ),
+        command=("flux", "figures", "--last", str(last), *(("--service", service) if service else ())),
         sources=[f"/v1/execution-figures?{urlencode(query)}"],
         table=main,
         tables=[by_service],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from shlex import quote
 from typing import Any
 from urllib.parse import urlencode
 
@@ -45,7 +44,7 @@ def show_ledger(visit: Visit) -> Shown:
     query: dict[str, Any] = {name: visit.query[name] for name in filters if name in visit.query}
     window = {"due_after": start.isoformat(), "due_before": end.isoformat()}
     events = visit.api.items("/v1/capacity-events", most=_MOST, **query, **window)
-    given = " ".join(f"--{name} {quote(query[name])}" for name in _OPTIONS if name in query)
+    given = (part for name in _OPTIONS if name in query for part in (f"--{name}", str(query[name])))
     table = _table(visit, events)
     shown = table.found
     lanes = {_lane(one) for one in shown}
@@ -53,7 +52,7 @@ def show_ledger(visit: Visit) -> Shown:
         template="flux_ledger.html",
         title="Flux: ledger",
         section="flux",
-        command=f"plimsoll ledger list --all {given}".strip(),
+        command=("ledger", "list", "--all", *given),
         sources=[f"/v1/capacity-events?{urlencode({**query, **window})}"],
         table=table,
         live=True,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from shlex import quote
 from typing import Any
 from urllib.parse import urlencode
 
@@ -67,7 +66,7 @@ def show_models(visit: Visit) -> Shown:
         template="flux_models.html",
         title="Flux: models",
         section="flux",
-        command="plimsoll flux figures",
+        command=("flux", "figures"),
         sources=[f"/v1/service-models?{urlencode(query)}"],
         table=table,
         live=True,
@@ -105,7 +104,7 @@ def show_model(visit: Visit) -> Shown:
         template="flux_model.html",
         title=service,
         section="flux",
-        command=f"plimsoll flux figures --service {quote(service)}",
+        command=("flux", "figures", "--service", service),
         sources=[f"/v1/service-models?{named}", f"/v1/model-figures?{named}"],
         table=(table := _points(visit, points, sum(document["baseline"].values()))),
         live=True,

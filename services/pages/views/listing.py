@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -76,7 +75,7 @@ def _show(listing: Listing, visit: Visit) -> Shown | Response:
     most = ITEMS_MAX if visit.query.keys() & _OVER_MORE else ROWS_MAX
     part = visit.api.part(f"/v1/{listing.noun}", most=most, cursor=visit.query.get("after"), **query)
     choices = listing.choices(visit, part.items)
-    where = " ".join(f"--where {shlex.quote(f'{key}={value}')}" for key, value in query.items())
+    where = (part for key, value in query.items() for part in ("--where", f"{key}={value}"))
     editor = listing.editor
     table = Table(
         name=listing.section,
@@ -100,7 +99,7 @@ def _show(listing: Listing, visit: Visit) -> Shown | Response:
         title=listing.title,
         region=region,
         section=listing.section,
-        command=f"plimsoll get {listing.noun} {where}".strip(),
+        command=("get", listing.noun, *where),
         sources=[f"/v1/{listing.noun}" + (f"?{urlencode(query)}" if query else "")],
         table=table,
         live=opened is None,

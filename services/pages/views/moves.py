@@ -52,7 +52,7 @@ def show_moves(visit: Visit) -> Shown | Response:
         title="Moves",
         region=region,
         section="moves",
-        command=f"plimsoll get waits --where region={region}",
+        command=("get", "waits", "--where", f"region={region}"),
         sources=[
             f"{path}/move-counts",
             f"/v1/waits?region={segment(region)}",

@@ -96,7 +96,7 @@ def show_reservation(visit: Visit) -> Shown:
         title=name,
         region=region,
         section="reservations",
-        command=f"plimsoll get reservations {name} --where region={region}",
+        command=("get", "reservations", name, "--where", f"region={region}"),
         sources=[path, f"{counts_path}?{urlencode({'reservation': name})}", f"{path}/history"],
         live="explain" not in visit.query and "server" not in visit.query,
         values={

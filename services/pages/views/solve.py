@@ -81,7 +81,7 @@ def show_solve(visit: Visit) -> Shown | Response:
         title=f"Solve of {name}" if other is None else "Two solves",
         region=region,
         section="solves",
-        command=f"plimsoll get solve-runs {run_id}",
+        command=("get", "solve-runs", str(run_id)),
         sources=[f"/v1/solve-runs/{one['solve_run_id']}" for one in runs],
         table=compared or changes,
         tables=[] if other else [terms],

@@ -50,7 +50,7 @@ def show_solves(visit: Visit) -> Shown | Response:
         title="Solves",
         region=region,
         section="solves",
-        command=f"plimsoll get solve-runs --where region={region}",
+        command=("get", "solve-runs", "--where", f"region={region}"),
         sources=[f"/v1/solve-runs?region={segment(region)}"],
         table=_runs(visit, region, [one for one in runs if status in (None, one["status"])], part.next_cursor),
         live=not visit.form,

@@ -46,7 +46,7 @@ def show_style(visit: Visit) -> Shown:
     return Shown(
         template="style.html",
         title="Visual language",
-        command="plimsoll get ships",
+        command=("get", "ships"),
         sources=["/v1/regions"],
         table=table,
         values={

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from shlex import quote
 from typing import Any
 
 from libs.domain.policy import RegionPolicy
@@ -136,22 +135,22 @@ def headline(what_if: Json) -> str:
     return f"What if {said[0]}{more}?" if said else "What if?"
 
 
-def command_of(region: str, what_if: Json) -> str:
+def command_of(region: str, what_if: Json) -> tuple[str, ...]:
     """Return the command line that asks the same. It has no option for new reservations."""
-    parts = [f"{_OPTIONS[one['scope']]} {quote(one['name'])}" for one in what_if.get("lose", ())]
+    options = [(_OPTIONS[one["scope"]], one["name"]) for one in what_if.get("lose", ())]
     for one in what_if.get("demand", ()):
         of = one.get("reservation") or one.get("owner")
         factor = "--scale-owner" if one.get("owner") else "--scale"
         option = factor if one.get("capacity_rru") is None else "--demand"
         value = _text(one.get("scale") if option == factor else one["capacity_rru"])
-        parts.append(f"{option} {quote(f'{of}={value}' if of else value)}")
+        options.append((option, f"{of}={value}" if of else value))
     for one in what_if.get("add_racks", ()):
         rack = (one["msb"], one["hardware_type"], one["servers_per_rack"], one.get("racks", 1))
-        parts.append(f"--add-rack {quote(':'.join(map(str, rack)))}")
-    parts += [f"--remove-type {quote(name)}" for name in what_if.get("remove_hardware_types", ())]
-    parts += [f"--withdraw-rack {quote(name)}" for name in what_if.get("withdraw_racks", ())]
-    parts += [f"--policy {name}={_text(value)}" for name, value in (what_if.get("policy") or {}).items()]
-    return " ".join(["plimsoll simulate", quote(region), *(parts or ["--lose-msb MSB"])])
+        options.append(("--add-rack", ":".join(map(str, rack))))
+    options += [("--remove-type", name) for name in what_if.get("remove_hardware_types", ())]
+    options += [("--withdraw-rack", name) for name in what_if.get("withdraw_racks", ())]
+    options += [("--policy", f"{name}={_text(value)}") for name, value in (what_if.get("policy") or {}).items()]
+    return ("simulate", region, *(part for option in options or [("--lose-msb", "MSB")] for part in option))
 
 
 def words_of(field: str) -> str:

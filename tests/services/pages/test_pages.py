@@ -1,8 +1,11 @@
 """Pages say what the API says, take forms, and keep filters and orders in the URL."""
 
 import csv
+import html
 import io
 import re
+import subprocess
+from urllib.parse import quote
 
 import pytest
 
@@ -21,8 +24,8 @@ def api(world):
         yield client
 
 
-def text_of(html: str) -> str:
-    return " ".join(re.sub(r"<[^>]+>", " ", html.partition("<main")[2].partition("<footer")[0]).split())
+def text_of(page: str) -> str:
+    return " ".join(re.sub(r"<[^>]+>", " ", page.partition("<main")[2].partition("<footer")[0]).split())
 
 
 def test_the_region_names_what_is_amiss_with_its_page(log_in, world, api) -> None:
@@ -254,3 +257,34 @@ def test_a_large_table_shows_its_first_rows_and_csv_has_all() -> None:
 def test_csv_holds_no_formulas() -> None:
     rows = [{"name": name, "size": -1} for name in ("=1+1", "+1", "-1", "@x")]
     assert [line.partition(",")[0] for line in table(rows).csv().splitlines()[1:]] == ["'=1+1", "'+1", "'-1", "'@x"]
+
+
+HOSTILE = "a$(echo x); echo y|sh #'`"
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "/regions/west/ask?name={}&owner={}&capacity_rru={}&workload_class={}",
+        "/regions/west/ask?name=a&rru:{}={}",
+        "/regions/west/what-if?lose:msb:{}=on&withdraw_racks={}",
+        "/regions/west/servers?rack={}",
+        "/executions/{execution}?region={}",
+        "/flux/ledger?service={}",
+        "/flux/cycles?service={}",
+        "/audit?actor={}",
+    ],
+)
+def test_a_shell_runs_no_word_of_a_link(log_in, world, api, address) -> None:
+    page = log_in(world.operator).get(address.format(*[quote(HOSTILE)] * 4, execution=world.executions["moving"])).text
+    line = html.unescape(re.search(r'data-copy="([^"]*)"', page)[1])
+    heard = subprocess.run(
+        f'plimsoll() {{ printf "%s\\n" "$@"; }}; {line}', shell=True, capture_output=True, text=True, check=True
+    ).stdout
+    assert HOSTILE in heard
+    assert all(HOSTILE in word or "echo" not in word for word in heard.splitlines())
+
+
+def test_a_command_has_no_control_characters(log_in, world) -> None:
+    page = log_in(world.operator).get("/regions/west/ask?name=a%1b[201~%15reboot%0ab").text
+    assert html.unescape(re.search(r'data-copy="([^"]*)"', page)[1]).startswith("plimsoll create 'a[201~rebootb' ")

@@ -95,8 +95,8 @@ def test_an_answer_can_be_asked_again_as_it_was_or_without_events(log_in, world,
 
 
 def test_the_command_line_asks_the_same() -> None:
-    assert asking.command_of("west", BODY) == (
-        "plimsoll simulate west --lose-msb msb-01 --lose-datacenter dc-02 --lose-rack rack-1 --lose-rack rack-2 "
+    assert " ".join(asking.command_of("west", BODY)) == (
+        "simulate west --lose-msb msb-01 --lose-datacenter dc-02 --lose-rack rack-1 --lose-rack rack-2 "
         "--demand web=30 --scale-owner ads=1.5 --scale 2 --add-rack msb-02:c5.metal:20:3 --remove-type i3.metal "
         "--withdraw-rack rack-3 --policy buffer_cost=8 --policy fix_first=false"
     )
