@@ -20,6 +20,7 @@ def soak_promise(arguments: list[str]) -> int:
     parser.add_argument("--days", type=float, default=30.0, help="simulated days")
     parser.add_argument("--servers", type=int, default=5000)
     parser.add_argument("--requests", type=float, default=40.0, help="new reservations a day")
+    parser.add_argument("--lifetimes", type=float, default=1.0, help="of reservations, as a factor on the trace's")
     parser.add_argument("--solve-every", type=float, default=3600.0, metavar="S", help="simulated seconds")
     parser.add_argument("--kills", type=float, default=0.0005, help="chance that a worker dies at a crash point")
     parser.add_argument("--report", type=Path, metavar="FILE", help="write the figures so far to it, again and again")
@@ -34,6 +35,7 @@ def soak_promise(arguments: list[str]) -> int:
         days=asked.days,
         servers=asked.servers,
         requests_per_day=asked.requests,
+        lifetimes=asked.lifetimes,
         solve_every_s=asked.solve_every,
         kills=asked.kills,
     )

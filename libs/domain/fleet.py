@@ -159,6 +159,8 @@ class FleetSnapshot:
     target_plan_id   the plan that made the targets. A new plan names it as its parent
     churned          (R,) int   servers in use that each reservation lost by plans in the last 24 hours, or will lose by
                      present targets. None: the churn budget does not apply
+    promised_rru     (R,)       RRU that each reservation was granted so far; a plan may exceed the churn budget only to
+                     repair them. None: all reservations were granted their capacity
     cost_units       (T,)       cost units of one server of each hardware type, above 0. None: costs per RRU count each
                      reservation's own RRU, as in the interchange format
     """
@@ -171,6 +173,7 @@ class FleetSnapshot:
     policy: RegionPolicy
     target_plan_id: int | None = None
     churned: Ints | None = None
+    promised_rru: Floats | None = None
     cost_units: Floats | None = None
 
     @property
@@ -201,7 +204,8 @@ class FleetSnapshot:
             return self
         q, factor = self.reservations, self.units_per_rru
         scaled = replace(q, capacity_rru=q.capacity_rru * factor, rru=q.rru * factor[:, None])
-        return replace(self, reservations=scaled, cost_units=None)
+        promised = None if self.promised_rru is None else self.promised_rru * factor
+        return replace(self, reservations=scaled, promised_rru=promised, cost_units=None)
 
     @property
     def server_msb(self) -> Indices:

@@ -54,10 +54,11 @@ def with_reservation(
         new = np.empty((1, *column.shape[1:]), column.dtype)
         new[0] = value
         columns[field] = np.concatenate([column[:row], new, column[row + 1 :]])
-    churned = snapshot.churned
-    if churned is not None and not len(found):
-        churned = np.append(churned, 0)
-    return replace(snapshot, reservations=Reservations(**columns), churned=churned), row
+    churned, promised = snapshot.churned, snapshot.promised_rru
+    if not len(found):
+        churned = None if churned is None else np.append(churned, 0)
+        promised = None if promised is None else np.append(promised, 0.0)
+    return replace(snapshot, reservations=Reservations(**columns), churned=churned, promised_rru=promised), row
 
 
 class ImpossibleWhatIf(ValueError):

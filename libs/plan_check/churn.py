@@ -14,7 +14,7 @@ from libs.domain.arrays import Bools, Indices, Ints
 from libs.domain.fleet import FleetSnapshot
 from libs.domain.violation import Violation
 from libs.plan_check.hard_limits import excess
-from libs.plan_check.regression import TOLERANCE, penalties, surviving_rru
+from libs.plan_check.regression import TOLERANCE, broken_promises, surviving_rru
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -116,18 +116,25 @@ def counted_servers(snapshot: FleetSnapshot, target: Indices) -> Bools:
     return counts
 
 
+def needs_repair(snapshot: FleetSnapshot) -> bool:
+    """Return whether present targets break a promise or a hard limit. Only then may a plan exceed the churn budget."""
+    present = snapshot.servers.target
+    broken = float(broken_promises(snapshot, present).sum())
+    return broken > TOLERANCE or float(excess(snapshot, present)) > TOLERANCE
+
+
 def check_churn(snapshot: FleetSnapshot, target: Indices) -> list[Violation]:
     """Return a violation if the plan exceeds the churn budget without repairing anything.
 
-    A plan that lowers the penalties for missing capacity or affinity may exceed the budget, because a promise comes
-    first. So may one that breaks hard limits less.
+    A plan that lowers the penalties for broken promises may exceed the budget, because a promise comes first. So may
+    one that breaks hard limits less. A request that waits for its grant has no promise yet.
     """
     budget = churn_budget(snapshot)
     if budget is None:
         return []
     counted = counted_preemptions(snapshot, target)
     over = budget.exceeded_by(counted)
-    before, after = (penalties(snapshot, binding).sum() for binding in (snapshot.servers.target, target))
+    before, after = (broken_promises(snapshot, binding).sum() for binding in (snapshot.servers.target, target))
     if over == 0 or before - after > TOLERANCE * max(1.0, before):
         return []
     if excess(snapshot, snapshot.servers.target) - excess(snapshot, target) > TOLERANCE:

@@ -37,6 +37,19 @@ def penalties(snapshot: FleetSnapshot, binding: Indices) -> Floats:
     return np.asarray(snapshot.penalty_weight * (policy.shortfall_cost * short + policy.affinity_cost * off))
 
 
+def broken_promises(snapshot: FleetSnapshot, binding: Indices) -> Floats:
+    """Return the penalty of each reservation (R,) as `penalties` does, for what the reservation was granted so far.
+
+    A reservation that still waits for a part of its capacity counts only what it lacks of the rest, without affinity.
+    """
+    if snapshot.promised_rru is None:
+        return penalties(snapshot, binding)
+    waits = snapshot.promised_rru < snapshot.reservations.capacity_rru
+    lacks = np.maximum(snapshot.promised_rru - surviving_rru(snapshot, binding), 0.0)
+    of_waiting = snapshot.penalty_weight * snapshot.policy.shortfall_cost * lacks
+    return np.where(waits, of_waiting, penalties(snapshot, binding))
+
+
 def planned_shortfall_rru(snapshot: FleetSnapshot, target: Indices) -> Floats:
     """Return the (R,) RRU by which a plan makes each reservation shorter on purpose.
 

@@ -34,6 +34,7 @@ def alone(snapshot: FleetSnapshot, reservation: int, rows: Indices) -> FleetSnap
     return replace(
         some,
         churned=None,  # only plans for several reservations have a churn budget
+        promised_rru=None,
         servers=replace(some.servers, current=current, target=target),
         reservations=replace(q, **{field.name: getattr(q, field.name)[own] for field in fields(q)}),
     )

@@ -7,7 +7,7 @@ import numpy as np
 from libs.assignment import AvoidAssignmentsSpec, CapacitySpec, Filter, Flavour, GroupCountSpec, Limit, Problem
 from libs.domain.arrays import Indices, Ints
 from libs.domain.fleet import FleetSnapshot
-from libs.plan_check.churn import given_back, preemptible
+from libs.plan_check.churn import given_back, needs_repair, preemptible
 from libs.ras.statement_names import DATACENTER, MSB, OBJECTIVE, PREEMPTION, RESERVATION, RRU
 
 
@@ -42,7 +42,11 @@ def add_hard_limits(snapshot: FleetSnapshot, problem: Problem, rows: Indices) ->
 
 
 def add_churn(snapshot: FleetSnapshot, problem: Problem, rows: Indices, most: Ints) -> None:
-    """Add the churn budget as a goal. `rows` are the rows of the objects in the snapshot.
+    """Add the churn budget: a goal if there is anything to repair, else a constraint. A request that waits for its
+    grant then waits for free servers, or for the budget of later days.
+
+    rows  the rows of the objects in the snapshot
+    most  (R,) preemptions that each reservation may have, beyond the servers that it gives back
 
     The limits are per reservation, because a limit on the whole region would couple all containers: the solver could
     then no longer relax a large region in parts.
@@ -60,7 +64,10 @@ def add_churn(snapshot: FleetSnapshot, problem: Problem, rows: Indices, most: In
         limit=Limit(items=(given_back(snapshot) + most).astype(np.float64)),
         filter=Filter(items=some.tolist()),
     )
-    problem.add_goal(churn, weight=churn_cost(snapshot), priority=OBJECTIVE, normalise=False)
+    if needs_repair(snapshot):
+        problem.add_goal(churn, weight=churn_cost(snapshot), priority=OBJECTIVE, normalise=False)
+    else:
+        problem.add_constraint(churn)
 
 
 def churn_cost(snapshot: FleetSnapshot) -> float:

@@ -51,11 +51,18 @@ class DemandEvent:
 
 
 def draw_demand(
-    image: RegionImage, *, duration_s: float, requests_per_day: float | None = None, load: float = 0.6, seed: int = 0
+    image: RegionImage,
+    *,
+    duration_s: float,
+    requests_per_day: float | None = None,
+    lifetimes: float = 1.0,
+    load: float = 0.6,
+    seed: int = 0,
 ) -> tuple[DemandEvent, ...]:
     """Return the events in order of time. The same arguments give the same events.
 
     requests_per_day    None: the number of the trace
+    lifetimes           factor on the lifetimes of the trace, which are those of virtual machines
     load                share of the region's RRU asked for at a time, in steady state
 
     The sizes of the trace are scaled to reach the load (Little's law).
@@ -69,10 +76,10 @@ def draw_demand(
     at_s = np.cumsum(gaps) * (86_400 / per_day / trace.interarrival_s.mean)
     at_s = at_s[at_s < duration_s]
     count = len(at_s)
-    concurrent = per_day / 86_400 * trace.lifetime_s.mean
+    concurrent = per_day / 86_400 * trace.lifetime_s.mean * lifetimes
     scale = load * _capacity_rru(image) / (concurrent * trace.size_vcpu.mean)
     capacity_rru = np.maximum(1.0, np.rint(trace.size_vcpu.draw(random, count) * scale))
-    ends_s = at_s + trace.lifetime_s.draw(random, count)
+    ends_s = at_s + lifetimes * trace.lifetime_s.draw(random, count)
     accepted = random.choice(len(_ARCHITECTURES), count, p=[share for share, _ in _ARCHITECTURES])
     owner = random.integers(1, _OWNERS + 1, count)
     resized = random.random(count) < _RESIZED_SHARE

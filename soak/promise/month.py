@@ -72,6 +72,7 @@ class Plan:
     days: float
     servers: int
     requests_per_day: float
+    lifetimes: float = 1.0
     solve_every_s: float = HOUR_S
     kills: float = 0.0005
     load: float = 0.55
@@ -213,6 +214,7 @@ class Month:
             self.image,
             duration_s=plan.days * DAY_S - _QUIET_S,
             requests_per_day=plan.requests_per_day,
+            lifetimes=plan.lifetimes,
             load=plan.load,
             seed=plan.seed,
         )

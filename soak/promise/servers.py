@@ -79,6 +79,7 @@ class RealServers:
     reservation                (S,) int     the number of the reservation that the server is in, or NOWHERE
     down                       (S,) int     for how many reasons the server is down; 0: it is up
     failed_s                   (S,) float   when it last failed
+    leaving                    (S,) bool    whether a preempt of it is in progress
     number                     reservation -> its number
     """
 
@@ -99,6 +100,7 @@ class RealServers:
         self.down = np.zeros(len(name), np.int64)
         self.failed_s = np.full(len(name), -math.inf)
         self.in_use = np.zeros(len(name), bool)
+        self.leaving = np.zeros(len(name), bool)
         self.counts = Counts()
         self._traces = self.reservation.copy()
         self._luck, self._now_s, self._watch = luck, now_s, watch
@@ -161,6 +163,7 @@ class RealServers:
     def _begin(self, key: Key, row: int, step: StepRequest) -> _Attempt:
         """Start an attempt. It ends the attempt in progress on the same server."""
         self._newest[row] = step.move_id
+        self.leaving[row] = False
         before = self._under_way.pop(row, None)
         if before is not None and self._attempts[before].state is StepState.RUNNING:
             self._attempts[before].state = StepState.FAILED
@@ -169,6 +172,7 @@ class RealServers:
             attempt.state = StepState.DONE
             return attempt
         self._under_way[row] = key
+        self.leaving[row] = step.step is MoveStep.PREEMPT
         deviation = math.exp(_LOG_DEVIATION * _NORMAL.inv_cdf(self._luck.draw("speed", key)))
         heapq.heappush(self._due, (self._now_s() + _MEDIAN_S[step.step] * deviation, key))
         return attempt
@@ -176,6 +180,7 @@ class RealServers:
     def _end(self, at_s: float, key: Key, attempt: _Attempt) -> None:
         step, row = attempt.step, self._row[attempt.step.server]
         self._under_way.pop(row, None)
+        self.leaving[row] = False
         if self._luck.draw("fails", key) < self._luck.fails or self.down[row]:
             attempt.state = StepState.FAILED
             self.counts.failed_steps += 1

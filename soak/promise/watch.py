@@ -1,6 +1,7 @@
 """Compare what reservations are promised with the servers that are really there, at every change of a server.
 
-The promise in force is the most that the reservation has really held of its promised capacity. Failures are judged only
+The promise in force is the most that the reservation has really held of its promised capacity. A server that was asked
+to leave before the promise was made puts nothing in force, though it is still there for some seconds. Failures are judged only
 from the moment at which a promise is first kept whole: before, the reservation has no embedded buffer to bear them.
 
     hold(h)    = sum_m h[m]                    h[m] RRU that a reservation holds in MSB m
@@ -147,19 +148,20 @@ class Watcher:
         p, s = self.promises, self._servers
         row = self._rows_of_promises()[s.reservation]
         up = s.down == 0
-        moved = self._held(row, row >= 0)
-        there = self._held(row, (row >= 0) & (up | (at_s - s.failed_s < REPLACED_S_MAX)))
+        in_one, is_there = row >= 0, up | (at_s - s.failed_s < REPLACED_S_MAX)
+        moved, there = self._held(row, in_one), self._held(row, in_one & is_there)
+        moved_stays, there_stays = self._held(row, in_one & ~s.leaving), self._held(row, in_one & is_there & ~s.leaving)
         lost = np.bincount(s.msb[~up], minlength=self._msbs) > self._half_msb
         everyone = np.ones(len(p.name), bool)
-        after_loss = moved.sum(axis=1) - moved.max(axis=1, initial=0.0)
+        after_loss = _survives(moved)
         kept = np.where(p.survives, after_loss, moved.sum(axis=1)) >= p.capacity_rru * (1 - _ROUNDING)
-        for name, level, counts, in_force in (
-            ("moved", moved.sum(axis=1), everyone, everyone),
-            ("spread", after_loss, p.survives, everyone),
-            ("there", there.sum(axis=1), p.survives & (lost.sum() <= 1), kept),
-            ("others", there.sum(axis=1), ~p.survives & (not lost.any()), kept),
+        for name, level, stays, counts, in_force in (
+            ("moved", moved.sum(axis=1), moved_stays.sum(axis=1), everyone, everyone),
+            ("spread", after_loss, _survives(moved_stays), p.survives, everyone),
+            ("there", there.sum(axis=1), there_stays.sum(axis=1), p.survives & (lost.sum() <= 1), kept),
+            ("others", there.sum(axis=1), there_stays.sum(axis=1), ~p.survives & (not lost.any()), kept),
         ):
-            self._measure(self._measures[name], level, counts, in_force, at_s)
+            self._measure(self._measures[name], level, stays, counts, in_force, at_s)
         first = kept & np.isnan(self.kept_after_s)
         self.kept_after_s[first] = at_s - self.promised_s[first]
         self.longest_wait_s = max(self.longest_wait_s, float(self.kept_after_s[first].max(initial=0.0)))
@@ -182,14 +184,17 @@ class Watcher:
             self._row_of[numbers[numbers > 0]] = np.flatnonzero(numbers > 0)
         return self._row_of
 
-    def _measure(self, measure: _Measure, level: Floats, counts: Bools, in_force: Bools, at_s: float) -> None:
+    def _measure(
+        self, measure: _Measure, level: Floats, stays: Floats, counts: Bools, in_force: Bools, at_s: float
+    ) -> None:
         """Compare the levels (R,) with the promises in force.
 
-        in_force  (R,) where to put in force what is held now, before that
+        stays     (R,) the levels without servers that are asked to leave
+        in_force  (R,) where to put in force what stays, before that
         """
         least, names = measure.least, self.promises.name
         least.below_s += max(0.0, at_s - self._at_s) * int(measure.low.sum())
-        reached = np.maximum(measure.in_force, np.minimum(level, self.promises.capacity_rru))
+        reached = np.maximum(measure.in_force, np.minimum(stays, self.promises.capacity_rru))
         measure.in_force = np.where(counts & in_force, reached, measure.in_force)
         asked = counts & (measure.in_force > 0)
         ratio = np.divide(level, measure.in_force, out=np.full(len(level), math.inf), where=asked)
@@ -199,6 +204,11 @@ class Watcher:
         if len(ratio) and ratio.min() < least.ratio:
             worst = int(ratio.argmin())
             least.ratio, least.reservation, least.at_s = float(ratio[worst]), str(names[worst]), at_s
+
+
+def _survives(held: Floats) -> Floats:
+    """Return what is left of the RRU (R, M) in each MSB after the loss of the worst one, (R,)."""
+    return np.asarray(held.sum(axis=1) - held.max(axis=1, initial=0.0))
 
 
 def _carried(values: Floats, was: Ints) -> Floats:

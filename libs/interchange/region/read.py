@@ -64,7 +64,8 @@ def load_region(source: Source, *, name: str = "region", absent: RegionPolicy = 
       and its `move_cost` 1. It has no hard limits: `msb_share_max` and `datacenters`.
     - The `host_profile` of both is HOST_PROFILE.
     - It follows no `workload_class`. Without the two files of the catalogue there are no classes and no cost units.
-    - Without `churned`, a solve of the region has no churn budget. Only replay bundles have the column.
+    - Without `churned`, a solve of the region has no churn budget. Without `promised_rru`, all reservations were
+      granted their capacity. Only replay bundles have these columns.
     - `unavailability` follows from `available`. With the column, a server that is up may be in planned maintenance.
 
     Raises InterchangeError with up to 20 problems.
@@ -83,7 +84,7 @@ def load_region(source: Source, *, name: str = "region", absent: RegionPolicy = 
         problems,
         fields=_RESERVATIONS
         | {"priority", "move_cost", "msb_share_max", "datacenters", "churned", "kind", "unit", "owner", "host_profile"}
-        | {"workload_class"},
+        | {"workload_class", "promised_rru"},
     )
     rru_table, affinity_table = (Table(source, file, problems, fields=fields) for file, fields in _PAIRS.items())
     policy, catalogue = load_policy(source, problems, absent), load_catalogue(source, problems)
@@ -126,6 +127,7 @@ def load_region(source: Source, *, name: str = "region", absent: RegionPolicy = 
         "catalogue": catalogue,
     }
     churned = reservations_table.numbers("churned").astype(np.int64) if reservations_table.has("churned") else None
+    promised = reservations_table.numbers("promised_rru") if reservations_table.has("promised_rru") else None
     problems.raise_any()
     label = name if isinstance(source, Mapping) else Path(os.fspath(source)).resolve().name
     snapshot = FleetSnapshot(
@@ -136,6 +138,7 @@ def load_region(source: Source, *, name: str = "region", absent: RegionPolicy = 
         reservations=reservations,
         policy=policy,
         churned=churned,
+        promised_rru=promised,
         cost_units=None if catalogue is None else listed_units(types, catalogue.units()),
     )
     return RegionImage(

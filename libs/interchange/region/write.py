@@ -54,8 +54,8 @@ def dump_region(image: RegionImage) -> dict[str, bytes]:
 
     Some columns are written only if they are needed. `target` is written if it differs from the current bindings,
     and `leaving` and `awaited` if any server is that. `unavailability` is written if any server is in planned
-    maintenance, and a size if it is known for any type. `churned` of reservations is written if the churn budget
-    applies, and `workload_class` if any reservation follows a class. The files of the catalogue are written if the
+    maintenance, and a size if it is known for any type. `churned` and `promised_rru` of reservations are written if
+    the churn budget applies, and `workload_class` if any reservation follows a class. The files of the catalogue are written if the
     image has one.
     """
     s, q = image.snapshot.servers, image.snapshot.reservations
@@ -108,6 +108,8 @@ def dump_region(image: RegionImage) -> dict[str, bytes]:
         reservations["workload_class"] = _strings(image.reservation_class)
     if image.snapshot.churned is not None:
         reservations["churned"] = image.snapshot.churned
+    if image.snapshot.promised_rru is not None:
+        reservations["promised_rru"] = image.snapshot.promised_rru
     r, t = np.nonzero(q.rru > 0)
     rru = {"reservation": _strings(q.name[r]), "hardware_type": _strings(types[t]), "rru": q.rru[r, t]}
     r, d = np.nonzero(~np.isnan(q.affinity_share))

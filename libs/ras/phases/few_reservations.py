@@ -41,6 +41,7 @@ class FewReservations:
         few = replace(
             some,
             churned=None,
+            promised_rru=None,
             servers=replace(some.servers, current=number[some.servers.current], target=number[some.servers.target]),
             reservations=replace(q, **{field.name: getattr(q, field.name)[kept] for field in fields(q)}),
         )

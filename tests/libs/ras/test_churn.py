@@ -74,25 +74,57 @@ def test_what_a_reservation_gives_back_does_not_count(columns):
     assert found.report.as_dict()["churn"]["planned"] == 0
 
 
-@COLUMNS
-def test_a_repair_may_exceed_the_budget_and_says_by_how_much(columns):
-    # Only servers of type 1 are worth anything to r1, and r0 holds them in use. Free ones of type 0 can replace them.
+def occupied(*, free=4, share=0.0, **changes):
+    """Return a region in which r1 wants 3 servers of type 1. r0 holds all 4 in use, and others could replace them."""
     snapshot = region(
         msb_datacenter=(0,),
         types=2,
-        servers=[(0, 1, 0, True)] * 4 + [(0, 0)] * 4,
+        servers=[(0, 1, 0, True)] * 4 + [(0, 0)] * free,
         capacity=[4, 3],
         rru=[[1.0, 1.0], [0.0, 1.0]],
         survives=[False, False],
-        policy=RegionPolicy(daily_churn_share=0.0, solve_churn_share=0.0, reservation_churn_share=0.0),
+        policy=RegionPolicy(daily_churn_share=share, solve_churn_share=share, reservation_churn_share=share),
     )
-    snapshot = replace(snapshot, churned=np.zeros(2, int))
+    return replace(snapshot, churned=np.zeros(2, int), **changes)
+
+
+@COLUMNS
+def test_a_repair_may_exceed_the_budget_and_says_by_how_much(columns):
+    snapshot = occupied()
     found = plan_target_bindings(snapshot, Limits(exact_columns_max=columns))
     assert check_plan(snapshot, found.plan) == []
     assert not coverage_of(snapshot, found.plan.target).shortfall.any()
     told = found.report.as_dict()["churn"]
     assert (told["planned"], told["over"], told["held_back"]) == (3, 3, {})
     assert found.report.gap == pytest.approx(0.0, abs=0.01)
+
+
+@COLUMNS
+def test_a_request_that_was_not_granted_yet_exceeds_no_budget(columns):
+    snapshot = occupied(promised_rru=np.array([4.0, 0.0]))
+    found = plan_target_bindings(snapshot, Limits(exact_columns_max=columns))
+    assert check_plan(snapshot, found.plan) == []
+    told = found.report.as_dict()["churn"]
+    assert (told["planned"], told["over"], told["held_back"]) == (0, 0, {"r0": 3})
+    assert coverage_of(snapshot, found.plan.target).shortfall.tolist() == [0.0, 3.0]
+
+
+@COLUMNS
+def test_a_request_that_was_not_granted_yet_gets_what_the_budget_allows(columns):
+    snapshot = occupied(share=0.5, promised_rru=np.array([4.0, 0.0]))
+    found = plan_target_bindings(snapshot, Limits(exact_columns_max=columns))
+    assert check_plan(snapshot, found.plan) == []
+    told = found.report.as_dict()["churn"]
+    assert (told["planned"], told["over"], told["held_back"]) == (2, 0, {"r0": 1})
+    assert coverage_of(snapshot, found.plan.target).shortfall.tolist() == [0.0, 1.0]
+
+
+def test_the_check_refuses_exchanges_for_a_request_that_was_not_granted_yet():
+    snapshot = occupied()
+    plan = plan_target_bindings(snapshot).plan
+    assert check_plan(replace(snapshot, promised_rru=np.array([4.0, 0.5])), plan) == []
+    waiting = replace(snapshot, promised_rru=np.array([4.0, 0.0]))
+    assert [one.reason for one in check_plan(waiting, plan)] == ["ChurnBudget"]
 
 
 def test_without_a_count_of_the_day_there_is_no_budget():

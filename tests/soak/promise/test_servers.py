@@ -54,6 +54,17 @@ def test_a_step_takes_time_and_is_seen_when_it_ends() -> None:
     assert world.servers.counts.joined == 1
 
 
+def test_a_server_is_leaving_while_its_preempt_is_in_progress() -> None:
+    world = World()
+    seen = [world.servers.leaving[0]]
+    for step in (MoveStep.PREEMPT, MoveStep.CLEAN):
+        world.ask(step)
+        seen.append(world.servers.leaving[0])
+        world.servers.go_on(1e6)
+        seen.append(world.servers.leaving[0])
+    assert seen == [False, True, False, False, False]
+
+
 def test_work_goes_on_though_its_answer_is_lost() -> None:
     world = World(lost=1.0)
     assert world.ask(MoveStep.JOIN) is StepState.UNKNOWN

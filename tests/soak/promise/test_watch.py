@@ -65,6 +65,18 @@ def test_a_move_below_the_promise_is_seen_with_its_length() -> None:
     assert region.watcher.least["moved"].below == {WEB}
 
 
+def test_a_server_that_was_asked_to_leave_before_the_promise_grew_is_not_part_of_it() -> None:
+    region = Region(2.0)
+    region.servers.leaving[[0, 2]] = True
+    region.watcher.promise(region.promises(9.0), 5.0)
+    region.leaves(0)
+    region.look(10.0)
+    assert (region.ratio("moved"), region.ratio("spread")) == (pytest.approx(1.4), pytest.approx(2.0))
+    region.leaves(0, 2, 4)
+    region.look(20.0)
+    assert region.ratio("moved") == pytest.approx(3 / 5)
+
+
 def test_a_failed_server_has_the_time_of_a_replacement() -> None:
     region = Region()
     region.at_s = 10.0
