@@ -53,6 +53,24 @@ class Api:
         answer: Json = self._send("GET", path, query=query).json()
         return answer
 
+    def get_one(self, path: str, identifier: str, *, noun: str, detail: str, region: str | None = None) -> Json:
+        """Return the object at `path`/`identifier`, where the identifier is a part of a visitor's URL.
+
+        region   the region that the object must be of; None: it has none
+
+        Raises ApiUnreachable, and ApiProblem: with status 404, "There is no such `noun`" and `detail` if there is none.
+        """
+        missing = ApiProblem(404, {"title": f"There is no such {noun}", "detail": detail})
+        if not identifier.isdecimal():
+            raise missing
+        try:
+            found = self.get(f"{path}/{identifier}")
+        except ApiProblem as problem:
+            raise missing if problem.status in (404, 422) else problem from problem
+        if region is not None and found["region"] != region:
+            raise missing
+        return found
+
     def part(self, path: str, *, most: int = ITEMS_MAX, cursor: str | None = None, **query: Any) -> Part:
         """Return the `most` items of a list from a cursor on. Raises ApiProblem, ApiUnreachable."""
         items: list[Json] = []

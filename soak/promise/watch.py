@@ -1,8 +1,9 @@
 """Compare what reservations are promised with the servers that are really there, at every change of a server.
 
 The promise in force is the most that the reservation has really held of its promised capacity. A server that was asked
-to leave before the promise was made puts nothing in force, though it is still there for some seconds. Failures are judged only
-from the moment at which a promise is first kept whole: before, the reservation has no embedded buffer to bear them.
+to leave before the promise was made puts nothing in force, though it is still there for some seconds. Failures are
+judged only from the moment at which a promise is first kept whole: before, the reservation has no embedded buffer to
+bear them.
 
     hold(h)    = sum_m h[m]                    h[m] RRU that a reservation holds in MSB m
     survive(h) = sum_m h[m] - max_m h[m]

@@ -55,8 +55,8 @@ def dump_region(image: RegionImage) -> dict[str, bytes]:
     Some columns are written only if they are needed. `target` is written if it differs from the current bindings,
     and `leaving` and `awaited` if any server is that. `unavailability` is written if any server is in planned
     maintenance, and a size if it is known for any type. `churned` and `promised_rru` of reservations are written if
-    the churn budget applies, and `workload_class` if any reservation follows a class. The files of the catalogue are written if the
-    image has one.
+    the churn budget applies, and `workload_class` if any reservation follows a class. The files of the catalogue are
+    written if the image has one.
     """
     s, q = image.snapshot.servers, image.snapshot.reservations
     topology = image.snapshot.topology

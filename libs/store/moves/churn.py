@@ -1,4 +1,4 @@
-"""What the churn budget of a solve needs to know: preemptions that count against it, and promises that may exceed it."""
+"""Load what the churn budget of a solve needs: preemptions that count against it, and promises that may exceed it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ _WAITING = """
         WHERE one.reservation_id = reservations.reservation_id AND kind <> 'delete' AND phase = 'granted'
         ORDER BY capacity_request_id DESC LIMIT 1
     ) AS promised ON reservations.kind = 'guaranteed'
-    WHERE region_id = :region_id AND deleted_at IS NULL AND (last.phase = 'degraded' OR reservations.kind <> 'guaranteed')"""
+    WHERE region_id = :region_id AND deleted_at IS NULL
+          AND (last.phase = 'degraded' OR reservations.kind <> 'guaranteed')"""
 
 
 _OLDEST = sa.text("SELECT min(churned_at) FROM moves WHERE region_id = :region_id AND churned_at > :since")

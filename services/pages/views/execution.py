@@ -42,7 +42,8 @@ def show_execution(visit: Visit) -> Shown | Response:
         trouble = give(visit, path)
         if not trouble:
             return go_to(_url(visit))
-    execution = _load(visit, path, execution_id)
+    detail = "No execution has this address."
+    execution = visit.api.get_one("/v1/plan-executions", execution_id, noun="execution", detail=detail)
     timeline = visit.api.get(f"{path}/timeline", lanes_max=LANES_MAX)
     whole = timeline["lanes_are"] == "action"
     actions, cut = _actions(visit, path)
@@ -104,16 +105,6 @@ def show_execution(visit: Visit) -> Shown | Response:
             "phase_url": lambda name: _url(visit, phase=name, action=None),
         },
     )
-
-
-def _load(visit: Visit, path: str, execution_id: str) -> Json:
-    missing = ApiProblem(404, {"title": "There is no such execution", "detail": "No execution has this address."})
-    if not execution_id.isdecimal():
-        raise missing
-    try:
-        return visit.api.get(path)
-    except ApiProblem as problem:
-        raise missing if problem.status in (404, 422) else problem from problem
 
 
 def _actions(visit: Visit, path: str) -> tuple[list[Json], str]:

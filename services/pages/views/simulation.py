@@ -94,16 +94,7 @@ def show_simulation(visit: Visit) -> Shown | Response:
 
 def _load(visit: Visit, region: str, simulation: str) -> Json:
     detail = f"{region} has no what-if of this address. Old ones are deleted: ask again."
-    missing = ApiProblem(404, {"title": "There is no such what-if", "detail": detail})
-    if not simulation.isdecimal():
-        raise missing
-    try:
-        found = visit.api.get(f"/v1/simulations/{simulation}")
-    except ApiProblem as problem:
-        raise missing if problem.status in (404, 422) else problem from problem
-    if found["region"] != region:
-        raise missing
-    return found
+    return visit.api.get_one("/v1/simulations", simulation, noun="what-if", detail=detail, region=region)
 
 
 def _act(visit: Visit, path: str) -> None:

@@ -109,16 +109,8 @@ def show_solve(visit: Visit) -> Shown | Response:
 
 
 def _load(visit: Visit, region: str, run_id: str) -> Json:
-    missing = ApiProblem(404, {"title": "There is no such solve", "detail": f"{region} has no solve of this address."})
-    if not run_id.isdecimal():
-        raise missing
-    try:
-        run = visit.api.get(f"/v1/solve-runs/{run_id}")
-    except ApiProblem as problem:
-        raise missing if problem.status in (404, 422) else problem from problem
-    if run["region"] != region:
-        raise missing
-    return run
+    detail = f"{region} has no solve of this address."
+    return visit.api.get_one("/v1/solve-runs", run_id, noun="solve", detail=detail, region=region)
 
 
 def _took(run: Json) -> str:
