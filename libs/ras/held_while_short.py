@@ -6,17 +6,43 @@ from dataclasses import replace
 
 import numpy as np
 
-from libs.domain.arrays import Floats, Indices, Ints
-from libs.domain.fleet import FREE, FleetSnapshot
+from libs.domain.arrays import Bools, Floats, Indices, Ints
+from libs.domain.fleet import FREE, FleetSnapshot, TargetPlan
 from libs.domain.reservation import ROUNDING
+from libs.domain.violation import Violation
+from libs.plan_check.check import check_plan
 from libs.plan_check.hard_limits import outside
 from libs.ras.evaluate import coverage_of
 from libs.ras.solve_result import SolveResult
 
 
 def with_held(snapshot: FleetSnapshot, result: SolveResult) -> SolveResult:
-    """Return the result of a solve with the targets that follow from keep_held. Its report stays that of the solve."""
-    return replace(result, plan=replace(result.plan, target=keep_held(snapshot, result.plan.target)))
+    """Return the result of a solve with the plan of keep_lawfully. Its report stays that of the solve."""
+    return replace(result, plan=keep_lawfully(snapshot, result.plan))
+
+
+def keep_lawfully(snapshot: FleetSnapshot, plan: TargetPlan) -> TargetPlan:
+    """Return the plan with the targets that follow from keep_held, as far as check_plan has nothing against them.
+
+    A server that comes back can worsen the affinity of its reservation. It can also use up the gain that allows a loss
+    elsewhere, or a breach of the churn budget. So what check_plan names is undone: the server, else all servers of the
+    reservation, else all. A lawful plan stays lawful.
+    """
+    kept = replace(plan, target=keep_held(snapshot, plan.target))
+    while (back := kept.target != plan.target).any() and (violations := check_plan(snapshot, kept)):
+        named = back & _named(snapshot, kept.target, violations)
+        undone = named if named.any() else back
+        kept = replace(kept, target=np.where(undone, plan.target, kept.target))
+    return kept
+
+
+def _named(snapshot: FleetSnapshot, target: Indices, violations: list[Violation]) -> Bools:
+    """Return a (S,) mask of the servers that violations name, and of all servers of reservations that they name."""
+    servers = {violation.server for violation in violations}
+    reservations = {violation.reservation for violation in violations if violation.server is None}
+    of_named = np.array([name in reservations for name in snapshot.reservations.name] + [False])
+    by_name = np.array([name in servers for name in snapshot.servers.name])
+    return np.asarray(by_name | of_named[np.maximum(target, FREE)])
 
 
 def keep_held(snapshot: FleetSnapshot, target: Indices) -> Indices:

@@ -1,18 +1,20 @@
 """A reservation that is short keeps servers that would become free, although the objective gains by freeing them."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 from hypothesis import given
 
-from libs.domain.fleet import FREE, FleetSnapshot
+from libs.domain.fleet import FREE, FleetSnapshot, TargetPlan
+from libs.domain.policy import RegionPolicy
 from libs.domain.reservation import ReservationSpec
 from libs.plan_check.check import check_plan
 from libs.plan_check.hard_limits import excess
 from libs.ras.evaluate import coverage_of
-from libs.ras.held_while_short import keep_held, with_held
+from libs.ras.held_while_short import keep_held, keep_lawfully, with_held
 from libs.ras.solve import plan_target_bindings
-from tests.builders.random_region import regions
+from tests.builders.random_region import random_region, regions
 from tests.builders.region import fleet_snapshot
 
 
@@ -91,3 +93,59 @@ def test_only_what_a_reservation_lacks_comes_back_and_no_limit_breaks(snapshot: 
     for r in range(len(q)):
         mine = rru[kept[back] == r]
         assert not len(mine) or total[r] - mine.max() < q.capacity_rru[r], "a server more than it lacks"
+
+
+def plan_of(snapshot: FleetSnapshot) -> TargetPlan:
+    """Return the plan that changes nothing."""
+    return TargetPlan(parent_plan_id=snapshot.target_plan_id, target=snapshot.servers.target)
+
+
+def test_what_would_worsen_affinity_does_not_come_back() -> None:
+    """`web` wants half in dc-00, which is down. dc-01 has its half already. An earlier plan freed server-10 and
+    server-11, because they are of no help after the loss of msb-02.
+    """
+    bound = ["server-08", "server-09", "server-12", "server-13"]
+    snapshot = region(
+        datacenters=2,
+        msbs=4,
+        servers_per_rack=4,
+        reservations={"web": ReservationSpec(capacity_rru=8, rru={"hw-a": 1.0}, affinity={"dc-00": 0.5, "dc-01": 0.5})},
+        current=dict.fromkeys([*bound, "server-10", "server-11"], "web"),
+        target=dict.fromkeys(bound, "web"),
+        down=[f"server-{i:02d}" for i in (*range(8), 14, 15)],
+    )
+    plan = plan_of(snapshot)
+    assert check_plan(snapshot, plan) == []
+    assert np.flatnonzero(keep_held(snapshot, plan.target) != plan.target).tolist() == [10, 11]
+    assert keep_lawfully(snapshot, plan).target.tolist() == plan.target.tolist()
+
+
+def lawful_plans(seeds: int) -> Iterator[tuple[FleetSnapshot, TargetPlan]]:
+    """Yield random regions in which many servers are on their way out or down, with plans that may be carried out."""
+    for seed in range(seeds):
+        chance = np.random.default_rng(seed)
+        known = random_region(chance, 4 + seed % 16, 1 + seed % 3)
+        size, q = len(known.servers), len(known.reservations)
+        servers = replace(
+            known.servers,
+            current=np.where(chance.random(size) < 0.7, chance.integers(0, q, size), FREE).astype(np.int32),
+            target=np.where(chance.random(size) < 0.6, FREE, known.servers.target).astype(np.int32),
+            available=chance.random(size) < 0.6,
+            drained=chance.random(size) < 0.1,
+        )
+        policy = RegionPolicy(fix_first=seed % 2 == 0, solve_churn_share=0.1)
+        snapshot = replace(known, servers=servers, policy=policy, churned=np.zeros(q, np.int64))
+        frees = chance.random(size) < 0.1
+        for target in (servers.target, np.where(frees, FREE, servers.target).astype(np.int32)):
+            plan = replace(plan_of(snapshot), target=target)
+            if not check_plan(snapshot, plan):
+                yield snapshot, plan
+
+
+def test_a_lawful_plan_stays_lawful() -> None:
+    undone = 0
+    for snapshot, plan in lawful_plans(200):
+        kept = keep_lawfully(snapshot, plan)
+        assert check_plan(snapshot, kept) == []
+        undone += int((kept.target != keep_held(snapshot, plan.target)).sum())
+    assert undone, "no plan of this test needs the rule"
