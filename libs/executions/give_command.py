@@ -15,6 +15,7 @@ from libs.store.executions.commands import record_command
 from libs.store.executions.events import follow_actions
 from libs.store.executions.executions import PlaceTaken, load_execution, take_places
 from libs.store.executions.freezes import insert_overrides, load_calendar
+from libs.store.ledger.changes import RefusedChange
 from libs.store.platform import audit
 from libs.store.platform.database import Transaction
 
@@ -39,7 +40,11 @@ def give_or_refuse(tx: Transaction, plan_execution_id: int, asked: RecordedComma
     """Apply a command, and record it. Raises NotFound, KeyError if its subject is not in the execution, and
     CommandRefused, so that the transaction of the caller changes nothing.
     """
-    given = give_command(tx, plan_execution_id, asked, now=now)
+    try:
+        given = give_command(tx, plan_execution_id, asked, now=now)
+    except RefusedChange as error:
+        message = f"the ledger refuses it: {error}. Skip the action, or reverse the plan"
+        raise CommandRefused(plan_execution_id, replace(asked, code="LedgerRefuses", message=message)) from error
     if given.record.code is not None:
         raise CommandRefused(plan_execution_id, given.record)
     return given

@@ -116,7 +116,14 @@ def _store(
     room: dict[Pool, float] = {(pool.region, pool.hardware_type): pool.room for pool in pools}
     require_clean(check_execution(plan, used, room))
     actions: Sequence[Action] = plan.actions
-    event_ids = propose_action_events(tx, placement_plan_id, actions, reason=reason, actor=actor, now=now)
+    event_ids = propose_action_events(
+        # Plans of others must not hold a change where it is, so it is taken back in spite of them.
+        *(tx, placement_plan_id, actions),
+        reason=reason,
+        actor=actor,
+        now=now,
+        despite_all=reverses is not None,
+    )
     plan_execution_id = insert_execution(
         tx,
         placement_plan_id=placement_plan_id,

@@ -115,6 +115,11 @@ class Orchestrator:
             actions, progress = load_actions(tx, execution_id), load_progress(tx, execution_id)
         return {a.action: progress.row(i).state for i, a in enumerate(actions)}
 
+    def notes(self, execution_id: int) -> dict[str, str | None]:
+        with self.database.snapshot() as tx:
+            actions, progress = load_actions(tx, execution_id), load_progress(tx, execution_id)
+        return {a.action: progress.row(i).note for i, a in enumerate(actions)}
+
     def events(self) -> dict[str, CapacityEvent]:
         with self.database.snapshot() as tx:
             page = load_events(tx, limit=1000)

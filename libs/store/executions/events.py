@@ -9,14 +9,14 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from libs.domain.action_event import closing_event, effect_of, wanted_event, way_to
-from libs.domain.capacity_event import EventChange, EventStatus, Proposal, Writer
+from libs.domain.capacity_event import LIVE, EventChange, EventStatus, Proposal, Writer
 from libs.domain.execution_plan import Action, Phase
 from libs.domain.execution_progress import ActionProgress, ExecutionGraph, Progress
 from libs.domain.plan_execution import SETTLED, ExecutionState
 from libs.store.ledger.changes import change_events
-from libs.store.ledger.proposals import propose_events
+from libs.store.ledger.proposals import ConflictingEvents, check_proposals, propose_events
 from libs.store.platform.database import Transaction
-from libs.store.tables import capacity_events, execution_actions
+from libs.store.tables import capacity_event_antecedents, capacity_events, execution_actions
 
 _A, _E = execution_actions.c, capacity_events.c
 _NEEDS = {Phase.SHIFT: Phase.UPSIZE, Phase.DOWNSIZE: Phase.SHIFT}
@@ -24,9 +24,18 @@ _NEEDS = {Phase.SHIFT: Phase.UPSIZE, Phase.DOWNSIZE: Phase.SHIFT}
 
 
 def propose_action_events(
-    tx: Transaction, placement_plan_id: int, actions: Sequence[Action], *, reason: str, actor: str, now: datetime
+    tx: Transaction,
+    placement_plan_id: int,
+    actions: Sequence[Action],
+    *,
+    reason: str,
+    actor: str,
+    now: datetime,
+    despite_all: bool = False,
 ) -> Mapping[int, int]:
     """Propose an event for each action that has an effect. Return position -> id of the event.
+
+    despite_all   True: contradict the live events of others, and name them in the audit trail with the reason
 
     Raises ConflictingEvents.
     """
@@ -52,8 +61,51 @@ def propose_action_events(
         )
         of_phase[a.phase][a.action] = len(positions)
         positions.append(position)
-    ids = propose_events(tx, proposals, actor=actor, now=now) if proposals else ()
+    if not proposals:
+        return {}
+    despite = _opponents(tx, proposals, actor) if despite_all else []
+    ids = propose_events(
+        tx, proposals, actor=actor, now=now, despite=despite, despite_reason=reason if despite else None
+    )
     return {position: int(event_id) for position, event_id in zip(positions, ids, strict=True)}
+
+
+def _opponents(tx: Transaction, proposals: Sequence[Proposal], author: str) -> list[int]:
+    """Return the ids of the live events that the proposals contradict."""
+    try:
+        check_proposals(tx, proposals, author=author)
+    except ConflictingEvents as error:
+        return sorted({event.capacity_event_id for one in error.conflicts for event in one.with_})
+    return []
+
+
+def load_refused_starts(tx: Transaction, plan_execution_id: int, positions: Sequence[int]) -> dict[int, str]:
+    """Return position -> why its event cannot become active: it is over, or an antecedent has not succeeded.
+
+    An action starts when all that it waits for is done. So such an antecedent was ended in the ledger, and never
+    succeeds. The events of actions that have begun are left out.
+    """
+    if not positions:
+        return {}
+    before, link = capacity_events.alias("before"), capacity_event_antecedents.c
+    over = _E.status.not_in(LIVE)
+    waits = sa.and_(_E.status != EventStatus.ACTIVE, before.c.status != EventStatus.SUCCEEDED)
+    query = (
+        sa.select(_A.position, _E.capacity_event_id, _E.status, link.antecedent_id, before.c.status.label("is_"))
+        .join_from(execution_actions, capacity_events, _A.capacity_event_id == _E.capacity_event_id)
+        .outerjoin(capacity_event_antecedents, link.capacity_event_id == _E.capacity_event_id)
+        .outerjoin(before, before.c.capacity_event_id == link.antecedent_id)
+        .where(_A.plan_execution_id == plan_execution_id)
+        .where(_A.position == sa.func.any(sa.cast(list(positions), ARRAY(sa.Integer))))
+        .where(sa.or_(over, waits))
+        .order_by(_A.position, link.antecedent_id.desc())
+    )
+    return {
+        row.position: f"capacity event {row.capacity_event_id} is {row.status}"
+        if row.status not in LIVE
+        else f"capacity event {row.capacity_event_id} needs event {row.antecedent_id}, which is {row.is_}"
+        for row in tx.execute(query)
+    }
 
 
 def follow_actions(

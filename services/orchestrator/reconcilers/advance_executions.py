@@ -16,7 +16,16 @@ from libs.domain.execution_plan import Phase
 from libs.domain.execution_progress import ActionProgress, ExecutionGraph, Progress, changed
 from libs.domain.freeze import Calendar
 from libs.domain.gate import Gate, GateReading
-from libs.domain.plan_execution import ActionState, ExecutionState, PlanExecution
+from libs.domain.plan_execution import (
+    IN_FLIGHT,
+    ActionState,
+    Command,
+    CommandLevel,
+    ExecutionState,
+    PlanExecution,
+    RecordedCommand,
+    Verb,
+)
 from libs.executions.graphs import load_graph
 from libs.executions.shared_room import require_room, with_shared_room
 from libs.executions.write_execution import write_execution
@@ -29,9 +38,11 @@ from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
 from libs.reconcile.errors import StaleGeneration
 from libs.store.executions.actions import load_progress
-from libs.store.executions.commands import append_readings, load_readings
+from libs.store.executions.commands import append_readings, list_commands, load_readings, record_command
+from libs.store.executions.events import load_refused_starts
 from libs.store.executions.executions import load_execution, load_open_executions, lock_execution
 from libs.store.executions.freezes import load_calendar
+from libs.store.ledger.proposals import ConflictingEvents
 from libs.store.platform.database import Database, Transaction
 from services.orchestrator.create_execution import take_back
 
@@ -88,11 +99,24 @@ class AdvanceExecutions:
     def reconcile(self) -> tuple[Report, ...]:
         """Do one tick of each execution that has started and not ended. Idempotent.
 
-        One that a person changed meanwhile is left to the next tick.
+        One that a person changed meanwhile is left to the next tick. A fault in one execution stops no other: it is
+        raised when all have had their turn.
         """
         with self.database.snapshot() as tx:
             ids = [one.plan_execution_id for one in load_open_executions(tx)]
-        return tuple(report for one in ids if (report := self._advance(one)) is not None)
+        reports: list[Report] = []
+        faults: list[Exception] = []
+        for one in ids:
+            try:
+                report = self._advance(one)
+            except Exception as fault:
+                log.error("execution.failed", plan_execution_id=one, exc_info=fault)
+                faults.append(fault)
+            else:
+                reports += [] if report is None else [report]
+        if faults:
+            raise faults[0]
+        return tuple(reports)
 
     def _advance(self, plan_execution_id: int) -> Report | None:
         now = self.clock.now()
@@ -107,24 +131,42 @@ class AdvanceExecutions:
         try:
             snapshot = self._write(snapshot, found.changes, found.state, reverses=found.reverses, room=graph.room)
             read = self._measure(snapshot, found, now)
-            answered = self._ask(snapshot, found.ask)
+            in_flight = snapshot.progress.is_in(*IN_FLIGHT)
+            ask = [i for i in found.ask if in_flight[i]]  # the ledger may have refused a start
+            answered = self._ask(snapshot, ask)
         except StaleGeneration:
             log.info("execution.overtaken", plan_execution_id=plan_execution_id)
             return None
-        except PlanRefusedError as error:
+        except (PlanRefusedError, ConflictingEvents) as error:
             log.warning("execution.cannot_be_taken_back", plan_execution_id=plan_execution_id, error=str(error))
+            self._record_stuck(plan_execution_id, str(error))
             return None
         report = Report(
             plan_execution_id=plan_execution_id,
             state=found.state,
             changed=len(found.changes),
-            asked=len(found.ask),
+            asked=len(ask),
             answered=answered,
             read=read,
         )
         if found.changes or answered:
             log.info("execution.advanced", report=report)
         return report
+
+    def _record_stuck(self, plan_execution_id: int, message: str) -> None:
+        """Record once why an execution cannot be taken back now, where people see the answers to their commands."""
+        refused = RecordedCommand(
+            command=Command(level=CommandLevel.PLAN, verb=Verb.REVERSE),
+            actor=ACTOR,
+            given_at=self.clock.now(),
+            code="CannotTakeBack",
+            message=f"it is tried again at each tick: {message}",
+        )
+        with self.database.write() as tx:
+            load_execution(tx, plan_execution_id, lock=True)
+            last = [one for _, one in list_commands(tx, plan_execution_id, before=None, limit=1).items]
+            if [(one.actor, one.message) for one in last] != [(ACTOR, refused.message)]:
+                record_command(tx, plan_execution_id, refused)
 
     def _write(
         self,
@@ -149,6 +191,7 @@ class AdvanceExecutions:
             if load_calendar(tx, execution.plan_execution_id, now) != snapshot.calendar:
                 raise StaleGeneration("freezes of execution", execution.plan_execution_id, expected=0, found=0)
             graph, progress = snapshot.graph, snapshot.progress
+            changes = _without_refused(tx, execution.plan_execution_id, progress, changes)
             if room is not None and any(one.state is ActionState.RUNNING for one in changes):
                 require_room(tx, execution, graph, room)
             close = partial(write_execution, tx, execution, graph, progress, changes, state, actor=ACTOR, now=now)
@@ -229,6 +272,24 @@ def _load(tx: Transaction, plan_execution_id: int, now: datetime) -> _Snapshot:
         progress=load_progress(tx, plan_execution_id),
         readings=load_readings(tx, plan_execution_id, since=since) if execution.terms.gates else {},
     )
+
+
+def _without_refused(
+    tx: Transaction, plan_execution_id: int, progress: Progress, changes: Sequence[ActionProgress]
+) -> list[ActionProgress]:
+    """Return the changes, but a start that the ledger refuses fails. So it waits for a person, and the rest goes on."""
+    starts = [
+        one.position for one in changes if one.state is ActionState.RUNNING and not progress.row(one.position).begun
+    ]
+    refused = load_refused_starts(tx, plan_execution_id, starts)
+    return [
+        one
+        if (why := refused.get(one.position)) is None
+        else replace(
+            progress.row(one.position), state=ActionState.FAILED, since_s=one.since_s, note=f"LedgerRefuses: {why}"
+        )
+        for one in changes
+    ]
 
 
 def _due_gates(

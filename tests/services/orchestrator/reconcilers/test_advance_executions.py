@@ -8,13 +8,18 @@ from typing import Any
 import pytest
 
 from libs.domain.action_outcome import Answer, Outcome
-from libs.domain.capacity_event import EventStatus
+from libs.domain.capacity_event import EventChange, EventStatus
 from libs.domain.execution_plan import Action, Phase
 from libs.domain.gate import Gate, GateMode, GateTime
-from libs.domain.plan_execution import ActionState, ExecutionState, Verb
+from libs.domain.plan_execution import ActionState, Command, CommandLevel, ExecutionState, RecordedCommand, Verb
+from libs.domain.violation import Violation
+from libs.executions.give_command import CommandRefused, give_or_refuse
+from libs.plan_check.check import PlanRefusedError
 from libs.reconcile.crash import crash_points_heard
 from libs.store.executions.commands import list_commands, list_readings
+from libs.store.ledger.changes import change_events
 from libs.store.planner.executed_changes import load_executed_shares
+from libs.store.platform.audit import list_entries
 from libs.store.platform.refusals import NotFound
 from libs.store.retention.of_planning import forget_plan_runs
 from services.orchestrator.create_execution import CannotExecute
@@ -267,3 +272,121 @@ def test_an_execution_counts_what_waited_for_approval_when_it_was_planned(orches
     orchestrator.run(first, 5)
     assert orchestrator.load(first).state is ExecutionState.DONE
     assert orchestrator.states(second) == {"upsize/c/east/hw": ActionState.WAITING}
+
+
+def resize(service: str, before: float, after: float, phase: Phase = Phase.UPSIZE) -> Action:
+    name = f"{phase}/{service}/east/hw"
+    place = {"service": service, "region": "east", "hardware_type": "hw"}
+    return Action(action=name, phase=phase, before=before, after=after, **place)
+
+
+def cancel(orchestrator: Orchestrator, action: str) -> None:
+    event = orchestrator.events()[action]
+    gone = EventChange(
+        capacity_event_id=event.capacity_event_id, generation=event.generation, status=EventStatus.CANCELLED
+    )
+    with orchestrator.database.write() as tx:
+        change_events(tx, [gone], actor="otto", now=orchestrator.clock.now())
+
+
+def commands_of(orchestrator: Orchestrator, execution_id: int) -> list[RecordedCommand]:
+    with orchestrator.database.snapshot() as tx:
+        return [one for _, one in list_commands(tx, execution_id, before=None, limit=50).items]
+
+
+def test_a_draft_for_the_same_place_does_not_hold_what_is_taken_back(orchestrator, database, clock):
+    def plan(*actions: Action) -> None:
+        orchestrator.plan_id = store_plan(database, actions, clock, room=100.0)
+
+    plan(resize("a", 10.0, 20.0), resize("z", 1.0, 2.0))
+    slow = Answer(outcome=Outcome.RUNNING)
+    orchestrator.world.say = lambda request: slow if request.action.service == "z" else DONE
+    first = orchestrator.start()
+    orchestrator.run(first, 3)
+    plan(resize("a", 20.0, 25.0))
+    orchestrator.create()
+    draft = orchestrator.events()["upsize/a/east/hw"]
+    plan(resize("q", 5.0, 6.0))
+    third = orchestrator.start()
+    orchestrator.command(first, Verb.REVERSE)
+    orchestrator.world.say = lambda request: DONE
+    assert orchestrator.run(first, 8) is ExecutionState.REVERSED
+    assert orchestrator.load(third).state is ExecutionState.DONE
+    assert orchestrator.world.sizes["a", "east"] == 10.0
+    back = orchestrator.events()["upsize/a/east/hw/back"]
+    with database.snapshot() as tx:
+        about = {"subject_kind": "capacity_event", "subject_id": back.capacity_event_id}
+        [entry] = list_entries(tx, **about, action="propose").items
+    assert entry.after["despite"] == [draft.capacity_event_id]
+    assert entry.reason == f"takes back execution {first}"
+
+
+def test_a_cancelled_event_stops_its_own_branch_alone(orchestrator):
+    execution_id = orchestrator.start()
+    orchestrator.tick()
+    cancel(orchestrator, SHOP)
+    orchestrator.run(execution_id)
+    states = orchestrator.states(execution_id)
+    assert states[SHOP] is ActionState.FAILED
+    assert states["shift/feed/north/east"] is ActionState.DONE
+    assert SHOP not in orchestrator.world.moved, "what was cancelled does not happen"
+    event = orchestrator.events()[SHOP]
+    notes = orchestrator.notes(execution_id)
+    assert notes[SHOP] == f"LedgerRefuses: capacity event {event.capacity_event_id} is cancelled"
+    for action in [name for name, state in states.items() if state is ActionState.FAILED]:
+        orchestrator.command(execution_id, Verb.SKIP, action)
+    assert orchestrator.run(execution_id) is ExecutionState.DONE
+
+
+def test_an_event_whose_antecedent_was_cancelled_waits_for_a_person(orchestrator):
+    execution_id = orchestrator.start()
+    until_moved(orchestrator, 0.1 * TERMS.fractions[0])
+    cancel(orchestrator, SHOP)
+    orchestrator.run(execution_id)
+    [name] = [one for one, state in orchestrator.states(execution_id).items() if state is ActionState.FAILED]
+    assert name == "downsize/shop-front/east/compute"
+    shift = orchestrator.events()[SHOP].capacity_event_id
+    assert orchestrator.notes(execution_id)[name].endswith(f"needs event {shift}, which is cancelled")
+    orchestrator.command(execution_id, Verb.TAKE_OVER, name)
+    done = RecordedCommand(
+        command=Command(level=CommandLevel.ACTION, verb=Verb.COMPLETE, subject=name),
+        actor="olga",
+        given_at=orchestrator.clock.now(),
+    )
+    with pytest.raises(CommandRefused, match="the ledger refuses it"), orchestrator.database.write() as tx:
+        give_or_refuse(tx, execution_id, done, now=orchestrator.clock.now())
+    assert orchestrator.states(execution_id)[name] is ActionState.TAKEN_OVER
+
+
+def test_an_execution_that_cannot_be_taken_back_says_why_once(orchestrator, monkeypatch):
+    execution_id = orchestrator.start()
+    orchestrator.tick()
+    orchestrator.command(execution_id, Verb.REVERSE)
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise PlanRefusedError([Violation(reason="PoolOverfull", message="compute in east lacks 5")])
+
+    with monkeypatch.context() as patch:
+        patch.setattr("services.orchestrator.reconcilers.advance_executions.take_back", refuse)
+        orchestrator.run(execution_id, 3)
+    refused = [one for one in commands_of(orchestrator, execution_id) if one.code is not None]
+    said = "it is tried again at each tick: PoolOverfull: compute in east lacks 5"
+    assert [(one.actor, one.code, one.message) for one in refused] == [("orchestrator", "CannotTakeBack", said)]
+    assert orchestrator.run(execution_id) is ExecutionState.REVERSED
+
+
+def test_a_fault_in_one_execution_stops_no_other(orchestrator, database, clock):
+    def answer(request) -> Answer:
+        if request.action.service == "bad":
+            raise RuntimeError("the system of bad talks nonsense")
+        return DONE
+
+    orchestrator.world.say = answer
+    orchestrator.plan_id = store_plan(database, (resize("bad", 1.0, 2.0),), clock)
+    orchestrator.start()
+    orchestrator.plan_id = store_plan(database, (resize("good", 1.0, 2.0),), clock)
+    second = orchestrator.start()
+    for _ in range(3):
+        with pytest.raises(RuntimeError, match="nonsense"):
+            orchestrator.tick()
+    assert orchestrator.load(second).state is ExecutionState.DONE
