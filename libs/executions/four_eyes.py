@@ -9,7 +9,7 @@ from libs.domain.plan_execution import ActionState, Verb
 from libs.domain.second_person_rule import lacks_second_person
 from libs.store.executions.approvals import load_askers
 from libs.store.platform.database import Transaction
-from libs.store.platform.tokens import load_persons
+from libs.store.platform.tokens import load_person_of
 
 FOUR_EYES = "FourEyes"
 """Code of the refusal."""
@@ -43,13 +43,15 @@ def second_person_needed(
     if not let_go and not resized:
         return {}
     askers = load_askers(tx, plan_execution_id, [*let_go, *resized])
-    [person] = load_persons(tx, [actor])
+    names = {name for asked in askers.values() if asked.limits.four_eyes for name in asked.names}
+    person_of = load_person_of(tx, names | {actor})  # at once: a phase may have thousands of actions
+    person = person_of[actor]
     found = {
         position: f"{person} asked for {graph.actions[position].action} or changed its size; in its region another "
         "person must approve it"
         for position in let_go
         if (asked := askers.get(position)) is not None
-        and lacks_second_person(asked.limits, load_persons(tx, asked.names), person)
+        and lacks_second_person(asked.limits, [person_of.get(name, name) for name in asked.names], person)
     }
     for position in resized:
         if position in askers and askers[position].limits.four_eyes:

@@ -64,14 +64,17 @@ def load_principal(tx: Transaction, secret_sha256: bytes) -> Principal | None:
 
 
 def load_persons(tx: Transaction, actors: Collection[str]) -> frozenset[str]:
-    """Return the persons behind these actors: those of tokens that belong to a person, and the other actors
-    themselves.
-    """
+    """Return the persons behind these actors, as load_person_of has them."""
+    return frozenset(load_person_of(tx, actors).values())
+
+
+def load_person_of(tx: Transaction, actors: Collection[str]) -> dict[str, str]:
+    """Return actor -> the person behind it: that of a token which belongs to a person, else the actor itself."""
     query = sa.select(tokens.c.name, tokens.c.person).where(
         tokens.c.name.in_(set(actors)), tokens.c.person.is_not(None)
     )
     of_token = {row.name: row.person for row in tx.execute(query)}
-    return frozenset(of_token.get(actor, actor) for actor in actors)
+    return {actor: of_token.get(actor, actor) for actor in actors}
 
 
 def load_token(tx: Transaction, token_id: int) -> Token:

@@ -4,9 +4,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
+import sqlalchemy as sa
 from fastapi.testclient import TestClient
 
 from libs.domain.approval import ApprovalLimits
+from libs.domain.execution_plan import Action, Phase
 from libs.domain.plan_execution import ActionState, CommandLevel, ExecutionState, Verb
 from libs.domain.principal import Role
 from libs.domain.reservation import ReservationSpec
@@ -219,3 +221,36 @@ def test_one_person_is_enough_where_the_region_does_not_demand_two(client, orche
     orchestrator.start()
     edited = decide(client, waiting(client)[FRONT], "edit", size=waiting(client)[FRONT]["change"]["after"] + 1).json()
     assert decide(client, edited, "approve").json()["status"] == "approved"
+
+
+@pytest.mark.parametrize("four_eyes", [False, True])
+def test_a_phase_takes_as_many_statements_whatever_its_size(orchestrator, four_eyes):
+    with orchestrator.database.write() as tx:
+        import_region(tx, region_image("west"), actor="test", now=orchestrator.clock.now())
+        limits = ApprovalLimits(four_eyes=four_eyes)
+        set_approval_limits(tx, load_region(tx, "west").region_id, limits)
+    statements: list[str] = []
+    sa.event.listen(orchestrator.database._engine, "before_cursor_execute", lambda *given: statements.append(given[2]))
+
+    def statements_for(count: int) -> int:
+        upsizes = [
+            Action(
+                action=f"upsize/s{count}-{i}/west/hw",
+                phase=Phase.UPSIZE,
+                service=f"s{count}-{i}",
+                region="west",
+                hardware_type="hw",
+                before=1.0,
+                after=2.0,
+                approval=("OwnerApproves",),
+            )
+            for i in range(count)
+        ]
+        orchestrator.plan_id = store_plan(orchestrator.database, tuple(upsizes), orchestrator.clock, room=1000.0)
+        made = orchestrator.create()
+        statements.clear()
+        given = orchestrator.command(made.plan_execution_id, Verb.APPROVE, "upsize", level=CommandLevel.PHASE)
+        assert given.record.code == ("FourEyes" if four_eyes else None)
+        return len(statements)
+
+    assert statements_for(2) == statements_for(20)
