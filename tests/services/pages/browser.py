@@ -80,10 +80,15 @@ class Visitor:
             self.wrongs.append(f"request to another host: {url}")
 
 
-def serious(page: Page) -> list[str]:
-    """Return what axe-core finds serious or critical on the page, with the elements."""
-    page.evaluate(AXE.read_text())
-    found = page.evaluate("async () => (await axe.run()).violations")
+def serious(page: Page, *, colours_only: bool = False) -> list[str]:
+    """Return what axe-core finds serious or critical on the page, with the elements. It need not describe the rest."""
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(AXE.read_text())
+    options: dict[str, object] = {"resultTypes": ["violations"]}
+    if colours_only:
+        # This one is not checked unless it is asked for.
+        options |= {"runOnly": ["cat.color"], "rules": {"color-contrast-enhanced": {"enabled": False}}}
+    found = page.evaluate("async options => (await axe.run(options)).violations", options)
     return [
         f"{one['id']}: {one['help']}: {[node['html'][:160] for node in one['nodes'][:3]]}"
         for one in found
