@@ -61,6 +61,8 @@ if TYPE_CHECKING:
     from libs.assignment.solvers.caller import Listener, Progress
     from libs.assignment.solvers.deal import Deal
     from libs.assignment.solvers.limits import Limits, StoppedBy
+    from libs.assignment.solvers.portfolio.subproblem import Answer, CountSearch, Pool, Subproblem
+    from libs.assignment.solvers.portfolio.subproblem_solver import solve_subproblem
     from libs.assignment.solvers.price.arrivals import Round, Stream
     from libs.assignment.solvers.price.settings import Granularity, PriceSettings
     from libs.assignment.solvers.prices import Prices
@@ -92,6 +94,8 @@ _PLACES = {
     "replay.file": "Replay load_replay save_replay",
     "solvers.caller": "Listener Progress",
     "solvers.limits": "Limits StoppedBy",
+    "solvers.portfolio.subproblem": "Answer CountSearch Pool Subproblem",
+    "solvers.portfolio.subproblem_solver": "solve_subproblem",
     "solvers.result": "ModelSize",
     "language.specs.assignment_affinities": "AssignmentAffinitiesSpec",
     "language.specs.avoid_assignments": "AvoidAssignmentsSpec",
@@ -129,6 +133,7 @@ _MODULES = {name: f"{__name__}.{module}" for module, names in _PLACES.items() fo
 
 __all__ = [
     "Aggregate",
+    "Answer",
     "AssignmentAffinitiesSpec",
     "AvoidAssignmentsSpec",
     "AvoidMovingSpec",
@@ -144,6 +149,7 @@ __all__ = [
     "Constant",
     "Contradiction",
     "CountBound",
+    "CountSearch",
     "Deal",
     "DrainCapacitySpec",
     "Explainer",
@@ -178,6 +184,7 @@ __all__ = [
     "NotLowerable",
     "Objective",
     "Over",
+    "Pool",
     "PositivePart",
     "Power",
     "PriceSettings",
@@ -193,6 +200,7 @@ __all__ = [
     "Step",
     "StoppedBy",
     "Stream",
+    "Subproblem",
     "Sum",
     "ToFreeFormula",
     "ToFreeSpec",
@@ -202,6 +210,7 @@ __all__ = [
     "load_replay",
     "save_replay",
     "solve",
+    "solve_subproblem",
     "spec",
     "timeline_of",
     "tree",

@@ -18,6 +18,7 @@ from libs.jobs.settings import WorkerSettings
 from libs.jobs.tick import tick
 from libs.store.platform.database import Database
 from libs.store.platform.errors import UNAVAILABLE
+from libs.store.platform.job_parts import purge_parts
 from libs.store.platform.jobs import CHANNEL, purge_jobs
 from libs.store.platform.wakeups import Wakeups
 
@@ -75,6 +76,7 @@ class TickScheduler(Scheduler):  # type: ignore[misc]  # celery has no types
         if time.monotonic() >= self._purge_at:
             with self._database.write() as tx:
                 purge_jobs(tx, done_s=_DONE_KEPT_S, failed_s=_FAILED_KEPT_S)
+                purge_parts(tx)
             self._purge_at = time.monotonic() + _PURGE_S
 
     def _stop_listening(self) -> None:

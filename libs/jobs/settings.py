@@ -26,6 +26,7 @@ class JobSettings(Settings):
     job_process_jobs_max   jobs after which a worker replaces the process that ran them; None: never
     job_cycles         kind -> seconds on the Clock between its jobs for every region; JSON in the environment
     job_world_cycles   kind -> seconds on the Clock between its jobs that belong to no region
+    job_parts_shared   whether a job offers parts of its work to workers of other machines
     alive_file         file that the process touches every few seconds while its loop turns; None: no file
     """
 
@@ -45,6 +46,7 @@ class JobSettings(Settings):
     job_world_cycles: dict[str, Annotated[float, Field(gt=0)]] = Field(
         default_factory=lambda: dict(WORLD_CYCLES), validation_alias="PLIMSOLL_JOB_WORLD_CYCLES"
     )
+    job_parts_shared: bool = Field(default=False, validation_alias="PLIMSOLL_JOB_PARTS_SHARED")
     alive_file: Path | None = Field(default=None, validation_alias="PLIMSOLL_ALIVE_FILE")
 
 

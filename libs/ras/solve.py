@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from libs.assignment import Limits, Objective, Progress, Result, StoppedBy, solve
+from libs.assignment import Limits, Objective, Pool, Progress, Result, StoppedBy, solve
 from libs.domain.arrays import Indices, Ints
 from libs.domain.fleet import FREE, FleetSnapshot, TargetPlan
 from libs.plan_check.churn import ChurnBudget, check_churn, churn_budget, counted_preemptions
@@ -54,6 +54,7 @@ def plan_target_bindings(
     seed: int = 0,
     progress: Listener | None = None,
     cancelled: Callable[[], bool] | None = None,
+    pool: Pool | None = None,
 ) -> SolveResult:
     """Return the target binding of every server: minimise expressions 1 and 3 to 7, and then refine the worst racks.
 
@@ -63,8 +64,9 @@ def plan_target_bindings(
 
     progress   receives phase, incumbent, bound and gap
     cancelled  returns whether to stop; the best plan so far is then the answer
+    pool       solves parts of a relaxation and neighbourhoods; None: threads of this process
     """
-    return _Solve(snapshot, limits, seed, progress, cancelled).run()
+    return _Solve(snapshot, limits, seed, progress, cancelled, pool).run()
 
 
 class _Solve:
@@ -77,9 +79,10 @@ class _Solve:
         seed: int,
         progress: Listener | None,
         cancelled: Callable[[], bool] | None,
+        pool: Pool | None,
     ) -> None:
         self.snapshot, self.limits, self.seed = snapshot, limits, seed
-        self.progress, self.cancelled = progress, cancelled
+        self.progress, self.cancelled, self.pool = progress, cancelled, pool
         self.fix_first = snapshot.policy.fix_first
         self.objective = Objective.PRIORITIES if self.fix_first else Objective.SUM
         self.started = time.perf_counter()
@@ -177,6 +180,7 @@ class _Solve:
             seed=self.seed,
             progress=heard,
             cancelled=self.cancelled,
+            pool=self.pool,
         )
 
     def _is_better(self, target: Indices, score: Score, stay: Score) -> bool:

@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 SOLVE = "solve"
 SIMULATE = "simulate"
+SOLVE_PART = "solve_part"
 MOVE = "move"
 DRAW_REPLACEMENTS = "draw_replacements"
 WATCH_RESERVATIONS = "watch_reservations"
@@ -27,6 +28,7 @@ FINISH_RETIREMENTS = "finish_retirements"
 PLAN = "plan"
 SCHEDULE_PLAN = "schedule_plan"
 SUM_SPANS = "sum_spans"
+SUM_SPANS_PART = "sum_spans_part"
 PULL_METRICS = "pull_metrics"
 FORGET_TELEMETRY = "forget_telemetry"
 FORGET_PLANNING = "forget_planning"
@@ -46,19 +48,21 @@ class Subject(StrEnum):
     WORLD = "world"
     CAPACITY_REQUEST = "capacity_request"
     SIMULATION = "simulation"
+    JOB_PART = "job_part"
 
 
 class Worker(StrEnum):
     """The worker of `standalone` that runs a job.
 
     Solves and plans take minutes, and must not delay requests. Requests come in bursts, and must not delay
-    replacements.
+    replacements. Parts of jobs are for workers of other machines, so `standalone` starts none on its own.
     """
 
     SOLVER = "solver"
     PLANNER = "planner"
     MOVER = "mover"
     OTHERS = "others"
+    PARTS = "parts"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +88,7 @@ LOOPS: Mapping[str, Loop] = MappingProxyType(
         for loop in (
             Loop(name=SOLVE, subject=_REGION, every_s=_HOUR_S, worker=Worker.SOLVER),
             Loop(name=SIMULATE, subject=Subject.SIMULATION, worker=Worker.SOLVER),
+            Loop(name=SOLVE_PART, subject=Subject.JOB_PART, worker=Worker.PARTS),
             Loop(name=MOVE, subject=_REGION, every_s=5.0, worker=Worker.MOVER),
             Loop(name=DRAW_REPLACEMENTS, subject=_REGION, every_s=_MINUTE_S, worker=Worker.MOVER),
             Loop(name=WATCH_RESERVATIONS, subject=_REGION, every_s=5.0, worker=Worker.MOVER),
@@ -97,6 +102,7 @@ LOOPS: Mapping[str, Loop] = MappingProxyType(
             Loop(name=PLAN, subject=_WORLD, worker=Worker.PLANNER),
             Loop(name=SCHEDULE_PLAN, subject=_WORLD, every_s=_HOUR_S),
             Loop(name=SUM_SPANS, subject=_WORLD, every_s=15.0),
+            Loop(name=SUM_SPANS_PART, subject=Subject.JOB_PART, worker=Worker.PARTS),
             Loop(name=PULL_METRICS, subject=_WORLD, every_s=_MINUTE_S),
             Loop(name=FORGET_SESSIONS, subject=_WORLD, every_s=_HOUR_S),
             Loop(name=FORGET_AUDIT, subject=_WORLD, every_s=_DAY_S),

@@ -14,12 +14,13 @@ def serve() -> None:
 
 
 def work() -> None:
-    """Plan, and sum measurements."""
+    """Plan, sum measurements, and sum shards of spans that other machines sum."""
     from libs.jobs.working import work_jobs
     from services.planner.cycle_tasks import JOBS as CYCLES
+    from services.planner.part_tasks import JOBS as PARTS
     from services.planner.plan_tasks import JOBS as PLANNING
 
-    work_jobs("planner", PLANNING, CYCLES)
+    work_jobs("planner", PLANNING, CYCLES, PARTS)
 
 
 if __name__ == "__main__":

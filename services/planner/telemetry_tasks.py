@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 
 from libs.jobs.kinds import JobKind, JobRun, job
+from libs.jobs.settings import JobSettings
 from libs.reconcile.call_retries import CallSettings
 from libs.reconcile.environment import read_environment
 from libs.reconcile.jobs import FORGET_TELEMETRY, PULL_METRICS, SUM_SPANS
@@ -12,13 +13,15 @@ from services.planner.prometheus import Prometheus
 from services.planner.reconcilers.forget_telemetry import ForgetTelemetry
 from services.planner.reconcilers.pull_metrics import PullMetrics
 from services.planner.reconcilers.sum_spans import SumSpans
+from services.planner.shared_attribution import attribution
 from services.planner.telemetry_settings import TelemetrySettings
 
 
 @job(SUM_SPANS)
 def sum_spans(run: JobRun) -> None:
     """Sum the spans of silent traces."""
-    SumSpans(run.database, run.clock, read_environment(TelemetrySettings).trace_window_s).reconcile()
+    attribute = attribution(run.database, read_environment(JobSettings))
+    SumSpans(run.database, run.clock, read_environment(TelemetrySettings).trace_window_s, attribute).reconcile()
 
 
 @job(PULL_METRICS)

@@ -14,11 +14,11 @@ def serve() -> None:
 
 
 def work() -> None:
-    """Solve regions and run simulations."""
+    """Solve regions, run simulations, and solve parts of what other machines solve."""
     from libs.jobs.working import work_jobs
-    from services.solver.tasks import JOBS
+    from services.solver import part_tasks, tasks
 
-    work_jobs("solver", JOBS)
+    work_jobs("solver", tasks.JOBS, part_tasks.JOBS)
 
 
 if __name__ == "__main__":

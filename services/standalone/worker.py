@@ -1,7 +1,8 @@
-"""Run a worker for all jobs or a part: `python -m services.standalone.worker [solver | planner | mover | others]`.
+"""Run a worker for all jobs or a part: `python -m services.standalone.worker [solver | planner | mover | others |
+parts]`.
 
-The platform starts one of each. A solve or a plan takes minutes, and a request for capacity must not wait for it. A
-replacement must not wait for requests.
+The platform starts one of each but `parts`, which help the jobs of other machines. A solve or a plan takes minutes, and
+a request for capacity must not wait for it. A replacement must not wait for requests.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ _PARTS: Mapping[str, Sequence[str]] = {
         "services.planner.cycle_tasks",
         "services.orchestrator.tasks",
     ],
+    Worker.PARTS: ["services.solver.part_tasks", "services.planner.part_tasks"],
 }
 
 

@@ -30,11 +30,11 @@ def wait_until(
 
 
 class JobProcesses:
-    """One worker and the scheduler, by module. A context that leaves nothing running."""
+    """One worker and the scheduler, by module and its arguments. A context that leaves nothing running."""
 
     def __init__(self, folder: Path, database_url: str, worker: str = "services.standalone.worker", **env: str) -> None:
         self._folder = folder
-        self._modules = {"worker": [worker], "scheduler": ["services.scheduler.main", "work"]}
+        self._modules = {"worker": worker.split(), "scheduler": ["services.scheduler.main", "work"]}
         self._running: dict[str, Forked] = {}
         self._log_starts: dict[str, int] = {}
         self._env = {

@@ -49,9 +49,9 @@ def solve(
     seed       the same problem, seed and limits of work give the same answer, unless a limit of time was hit
     progress   called with a Progress at each step that the solver records
     cancelled  called between rounds, phases and parts; once it returns True, the best answer so far is returned
-    options    objects for one solver: `proposer` (local); `settings`, `prices` (price); `part_solver` (a name, or a
-               callable that takes problem, limits, seed= and the given ones of progress= and cancelled=), `executor`
-               (partitioned)
+    options    objects for one solver: `proposer` (local); `settings`, `prices` (price); `pool` (portfolio);
+               `part_solver` (a name, or a callable that takes problem, limits, seed= and the given ones of progress=
+               and cancelled=), `executor` (partitioned)
 
     Raises: UnknownName, with the nearest name, for an unknown solver, objective, option or name; BadValues for
     impossible limits or start; Contradiction if hard constraints exclude each other; NotLowerable and other ModelErrors

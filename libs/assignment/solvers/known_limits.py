@@ -27,6 +27,7 @@ KNOWN: Mapping[str, tuple[str, ...]] = {
 OPTIONS: Mapping[str, tuple[str, ...]] = {
     "local": ("proposer",),
     "price": ("settings", "prices"),
+    "portfolio": ("pool",),
     "partitioned": ("part_solver", "executor"),
 }
 """Further keyword arguments of each solver."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,8 +15,12 @@ from libs.flux.attribution.demand import demand_of
 from libs.flux.attribution.trace_window import silent_traces
 
 
-def sum_waiting_spans(waiting: WaitingSpans, window_s: float) -> SpanSums:
+def sum_waiting_spans(
+    waiting: WaitingSpans, window_s: float, attribute: Callable[[Spans, int, int], Demand] = demand_of
+) -> SpanSums:
     """Attribute every trace without a new span for `window_s` seconds; the other traces keep waiting.
+
+    attribute   returns the demand of whole traces, given the numbers of services and of products
 
     The result depends only on the waiting spans and on `waiting.closed`. So any process can continue after another was
     killed.
@@ -35,14 +41,12 @@ def sum_waiting_spans(waiting: WaitingSpans, window_s: float) -> SpanSums:
         closed=closed,
         service_id=service_id,
         product_id=product_id,
-        demand=_demand(whole, service, gateway, len(service_id), len(product_id)),
+        demand=attribute(_renumbered(whole, service, gateway), len(service_id), len(product_id)),
     )
 
 
-def _demand(
-    spans: Spans, service: NDArray[np.int32], gateway: NDArray[np.int32], services: int, products: int
-) -> Demand:
-    renumbered = Spans(
+def _renumbered(spans: Spans, service: NDArray[np.int32], gateway: NDArray[np.int32]) -> Spans:
+    return Spans(
         trace=spans.trace,
         span=spans.span,
         parent=spans.parent,
@@ -54,7 +58,6 @@ def _demand(
         cpu=spans.cpu,
         probability=spans.probability,
     )
-    return demand_of(renumbered, services, products)
 
 
 def _numbered(ids: NDArray[np.integer]) -> tuple[Ints, NDArray[np.int32]]:

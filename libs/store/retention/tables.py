@@ -159,6 +159,7 @@ TABLES: Mapping[str, Retention] = MappingProxyType(
         "sessions": Forgotten(by=FORGET_SESSIONS, after="12 hours"),
         "idempotency_keys": Forgotten(by=FORGET_IDEMPOTENCY_KEYS, after="1 day"),
         "jobs": Forgotten(by="scheduler", after="1 day, or 30 days if failed"),
+        "job_parts": Forgotten(by="scheduler", after="the end of the job that offers them"),
         "schedules": _NOW,
         "world_schedules": _NOW,
         "retention_clocks": Stays("a row per kind of retention and region"),

@@ -69,6 +69,7 @@ from libs.store.tables.plans import plan_changes, plans, simulation_changes, sim
 from libs.store.tables.platform import (
     audit_entries,
     idempotency_keys,
+    job_parts,
     jobs,
     retention_clocks,
     schedules,
@@ -124,6 +125,7 @@ __all__ = [
     "idempotency_keys",
     "import_items",
     "imports",
+    "job_parts",
     "jobs",
     "metadata",
     "metric_pulls",

@@ -99,6 +99,16 @@ jobs = sa.Table(
     sa.Index("uq_jobs_running", "kind", "subject", unique=True, postgresql_where=sa.text("status = 'running'")),
 )
 
+# Parts of running jobs, likewise by the database's own now(). The job of a part has its id as its subject.
+job_parts = sa.Table(
+    "job_parts",
+    metadata,
+    key("job_part_id"),
+    sa.Column("content", sa.LargeBinary, nullable=False),
+    sa.Column("answer", sa.LargeBinary, nullable=True),
+    at("wanted_until"),
+)
+
 # The time of the next run of each cycle of a region, on the injected Clock.
 schedules = sa.Table(
     "schedules",

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from structlog import get_logger
 
+from libs.domain.demand import Demand
+from libs.domain.spans import Spans
 from libs.domain.telemetry import SpanSums
+from libs.flux.attribution.demand import demand_of
 from libs.flux.attribution.span_sums import sum_waiting_spans
 from libs.observability.tallies import SPANS, STALE
 from libs.reconcile.clock import Clock
@@ -28,6 +32,8 @@ class SumSpans:
     database: Database
     clock: Clock
     window_s: float
+    attribute: Callable[[Spans, int, int], Demand] = demand_of
+    """Returns the demand of whole traces, given the numbers of services and of products."""
 
     def reconcile(self) -> SpanSums | None:
         """Load, sum and commit; return None if no span waits, or another sweep was faster."""
@@ -35,7 +41,7 @@ class SumSpans:
             waiting = load_waiting_spans(tx)
         if not len(waiting.batch_id):
             return None
-        sums = sum_waiting_spans(waiting, self.window_s)
+        sums = sum_waiting_spans(waiting, self.window_s, self.attribute)
         rejected = rejected_of(waiting, sums)
         crash_point("planner.spans.before")
         try:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 import numpy as np
 from structlog import get_logger
 
-from libs.assignment import Limits
+from libs.assignment import Limits, Pool
 from libs.domain.fleet import FREE, FleetSnapshot
 from libs.domain.simulation import SimulatedChange, Simulation, SimulationStatus, rests_on
 from libs.domain.waves import MovingState
@@ -56,6 +58,8 @@ class RunSimulation:
     clock: Clock
     settings: SolverSettings
     simulation_id: int
+    pool: Callable[[], AbstractContextManager[Pool | None]] = nullcontext
+    """Opens the pool that solves parts of the program; None: threads of this process."""
 
     def reconcile(self) -> SimulationStatus:
         """Load the region, apply the changes, solve, compare and store. Return the final status. An ended simulation
@@ -98,9 +102,12 @@ class RunSimulation:
             limits=limits,
             most=self.settings.bundles_max,
         )
-        with ProgressRecorder(self.database, self.simulation_id, record_simulation_progress) as progress:
+        with (
+            ProgressRecorder(self.database, self.simulation_id, record_simulation_progress) as progress,
+            self.pool() as pool,
+        ):
             result = plan_target_bindings(
-                imagined, limits, seed=seed, progress=progress.report, cancelled=progress.cancelled
+                imagined, limits, seed=seed, progress=progress.report, cancelled=progress.cancelled, pool=pool
             )
         result = with_held(imagined, result)
         require_clean(check_plan(imagined, result.plan))

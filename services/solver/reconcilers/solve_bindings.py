@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 from structlog import get_logger
 
-from libs.assignment import Limits
+from libs.assignment import Limits, Pool
 from libs.domain.fleet import FleetSnapshot
 from libs.domain.plan import Plan, PlanKind, SolveStatus
 from libs.jobs.progress import ProgressRecorder
@@ -78,6 +79,8 @@ class SolveBindings:
     settings: SolverSettings
     region: str
     trigger: str
+    pool: Callable[[], AbstractContextManager[Pool | None]] = nullcontext
+    """Opens the pool that solves parts of the program; None: threads of this process."""
 
     def reconcile(self) -> SolveStatus:
         """Load the region, plan, check, and commit if the plan's parent is still the target. Return how the run
@@ -106,14 +109,18 @@ class SolveBindings:
             )
             with self.database.write() as tx:
                 record_bundle(tx, solve_run_id, str(bundle))
-            with ProgressRecorder(self.database, solve_run_id, record_progress) as progress, PhaseSpans() as phases:
+            with (
+                ProgressRecorder(self.database, solve_run_id, record_progress) as progress,
+                PhaseSpans() as phases,
+                self.pool() as pool,
+            ):
 
                 def report(phase: str, incumbent: float, bound: float, gap: float) -> None:
                     phases.enter(phase)
                     progress.report(phase, incumbent, bound, gap)
 
                 result = plan_target_bindings(
-                    snapshot, limits, seed=seed, progress=report, cancelled=progress.cancelled
+                    snapshot, limits, seed=seed, progress=report, cancelled=progress.cancelled, pool=pool
                 )
             result = with_held(snapshot, result)
             with span("solve check"):

@@ -25,6 +25,7 @@ from libs.assignment.solvers.portfolio.bound_of_last import BoundOfLast
 from libs.assignment.solvers.portfolio.phases import Phases, Watch
 from libs.assignment.solvers.portfolio.relaxation import Relaxation, quiet_columns
 from libs.assignment.solvers.portfolio.relaxation_in_parts import in_parts
+from libs.assignment.solvers.portfolio.subproblem import Pool
 from libs.assignment.solvers.settings import PortfolioLimits
 from libs.mip.model import Model
 
@@ -120,6 +121,7 @@ def search_together(
     seed: int,
     watch: Watch,
     relaxed: Callable[[Joint], None],
+    pool: Pool,
 ) -> Joint | None:
     """Search all goals at once from `counts` (Q,), and keep the total of broken constraints at most `broken`.
 
@@ -128,6 +130,7 @@ def search_together(
 
     watch    tells when to stop, and receives the points found
     relaxed  called before the search, with a Joint of the relaxation and the mended counts
+    pool     solves parts of the relaxation and neighbourhoods
     """
     goals, unit, tolerance = goals_that_cost(lowered), lowered.compiled.unit, lowered.compiled.tolerance
     held, before = lowered.at(1, [broken]), np.array(lowered.values(lowered.point_of(counts)))
@@ -138,7 +141,7 @@ def search_together(
     plain = _weighted(lowered, held, goals, stated)
     lead = min(LEAD, LEAD_MOST ** (1.0 / (len(goals) - 1)))
     led = stated * lead ** np.arange(len(goals))[::-1]
-    phases = Phases(lowered, _weighted(lowered, held, goals, led), limits, seed, watch, _quiet(lowered, goals))
+    phases = Phases(lowered, _weighted(lowered, held, goals, led), limits, seed, watch, pool, _quiet(lowered, goals))
     if phases.is_small:
         return None
     slack = np.array([tolerance(k, value) for k, value in enumerate(before)])

@@ -10,11 +10,10 @@ containers, and no objects of the sink, that an unfinished neighbourhood uses.
 
 from __future__ import annotations
 
-import os
 import time
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,9 +24,9 @@ from libs.assignment.solvers.portfolio.containers_of import Shares
 from libs.assignment.solvers.portfolio.relaxation import Relaxation
 from libs.assignment.solvers.portfolio.repair import is_broken
 from libs.assignment.solvers.portfolio.rounding_cost import Excess
-from libs.assignment.solvers.portfolio.submodel import Submodel, loosened, restrict
+from libs.assignment.solvers.portfolio.submodel import restrict
+from libs.assignment.solvers.portfolio.subproblem import Answer, CountSearch, Pool, Subproblem
 from libs.assignment.solvers.portfolio.unplaced_loan import sink_columns, with_lent
-from libs.mip.highs import Limits, solve_lp, solve_mip
 from libs.mip.model import Model
 
 IN_FLIGHT = 4
@@ -39,8 +38,6 @@ TIRED = 0.3
 
 The fatigue of a container starts at 1 and falls with each neighbourhood of the container, faster after a small gain.
 """
-WHOLE = 1e-6
-"""Tolerance of solvers for whole numbers."""
 LEAST_GAIN = 1e-9
 """Least gain relative to the objective; a smaller one is rounding."""
 
@@ -62,26 +59,12 @@ class Effort:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Found:
-    """The result of the solve of one neighbourhood.
-
-    x          the new values of the columns of the neighbourhood; None if no better values were found
-    gained     the cost that `x` saves; 0 without `x`
-    timed_out  whether the time limit ended the solve
-    """
-
-    x: Floats | None
-    gained: float
-    timed_out: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Neighbourhood:
     chosen: Ints
     counts: Ints
     columns: Ints
     lent: Ints
-    result: Future[Found]
+    result: Future[Answer]
 
 
 class Search:
@@ -131,6 +114,7 @@ class Search:
 
     def run(
         self,
+        pool: Pool,
         count: int,
         stall: int,
         stall_gain: float,
@@ -143,26 +127,26 @@ class Search:
         End earlier if `stop` returns True. End also if the last `stall` neighbourhoods together saved less cost than
         `stall_gain`.
 
+        pool       solves the neighbourhoods
         time_left  returns the seconds left for the solve of a neighbourhood
         improved   called with the new total cost after each neighbourhood that gains
         """
         under_way: deque[_Neighbourhood] = deque()
         totals = deque([self.total], stall + 1)
-        with ThreadPoolExecutor(min(IN_FLIGHT, os.cpu_count() or 1)) as pool:
-            while True:
-                while len(under_way) < IN_FLIGHT and count > 0 and not stop():
-                    chosen = self._choose()
-                    if not len(chosen):
-                        break
-                    count -= 1
-                    under_way.append(self._submit(pool, chosen, time_left))
-                if not under_way:
-                    return
-                if self._apply(under_way.popleft()):
-                    improved(self.total)
-                totals.append(self.total)
-                if len(totals) > stall and totals[0] - totals[-1] < stall_gain:
-                    count = 0
+        while True:
+            while len(under_way) < IN_FLIGHT and count > 0 and not stop():
+                chosen = self._choose()
+                if not len(chosen):
+                    break
+                count -= 1
+                under_way.append(self._submit(pool, chosen, time_left))
+            if not under_way:
+                return
+            if self._apply(under_way.popleft()):
+                improved(self.total)
+            totals.append(self.total)
+            if len(totals) > stall and totals[0] - totals[-1] < stall_gain:
+                count = 0
 
     def _choose(self) -> Ints:
         """Choose the container with the largest excess, and random partners that use classes that it could use.
@@ -216,7 +200,7 @@ class Search:
         used, open_ = int((reduced == -np.inf).sum()), int((reduced <= budget).sum())
         return columns[order[: min(open_, max(self.effort.columns, used + used // 2))]]
 
-    def _submit(self, pool: ThreadPoolExecutor, chosen: Ints, time_left: Callable[[], float]) -> _Neighbourhood:
+    def _submit(self, pool: Pool, chosen: Ints, time_left: Callable[[], float]) -> _Neighbourhood:
         lent = (self.free + 1) // 2
         budget = float(self.excess[chosen].sum() + self._idle_worth(lent))
         counts = self._counts_of(chosen, budget)
@@ -228,10 +212,15 @@ class Search:
         self.free -= lent
         self.busy[chosen] = True
         slack = max(self.effort.gap_share * float(self.excess[chosen].sum()), LEAST_GAIN * max(1.0, abs(self.total)))
-        limits = Limits(nodes_max=self.effort.nodes, absolute_gap=slack, relative_gap=0.0, time_s_max=time_left())
-        result = pool.submit(
-            _solve, sub, self.x[columns], len(counts), self.classes, limits, int(self.rng.integers(2**31 - 1))
+        search = CountSearch(
+            start=self.x[columns],
+            counts=len(counts),
+            loose=np.flatnonzero(sub.rows >= self.classes),
+            nodes_max=self.effort.nodes,
+            absolute_gap=slack,
+            seed=int(self.rng.integers(2**31 - 1)),
         )
+        result = pool.submit(Subproblem(model=sub.model, until=time.perf_counter() + time_left(), search=search))
         return _Neighbourhood(chosen=chosen, counts=columns[: len(counts)], columns=columns, lent=lent, result=result)
 
     def _idle_worth(self, lent: Ints) -> float:
@@ -277,46 +266,3 @@ class Search:
         self.activity = self.model.matrix @ x
         self.total = self.model.objective(x)
         self.excess = self._excess.at(x)
-
-
-def _solve(sub: Submodel, start: Floats, counts: int, classes: int, limits: Limits, seed: int) -> Found:
-    """Find better values for the columns of a neighbourhood.
-
-    Branch and bound finds whole counts. Then a second solve finds the exact values of all other columns for these
-    counts.
-
-    sub      the model of the neighbourhood
-    start    the present values of its columns; the first `counts` of them are counts
-    classes  number of supply rows, which come first in the whole model
-    """
-    began, model = time.perf_counter(), sub.model
-    rows = np.flatnonzero(sub.rows >= classes)
-    found = solve_mip(loosened(model, rows), limits, start=start, seed=seed, restarts=False, heuristics=0.2)
-    nothing = Found(x=None, gained=0.0, timed_out=found.timed_out)
-    if found.x is None:
-        return nothing
-    lower, upper = model.lower.copy(), model.upper.copy()
-    lower[:counts] = upper[:counts] = np.rint(found.x[:counts])
-    if (lower[:counts] == start[:counts]).all():
-        return nothing
-    left_s = limits.time_s_max - (time.perf_counter() - began)
-    if left_s <= 0:
-        return Found(x=None, gained=0.0, timed_out=True)
-    x = _implied(sub.with_bounds(lower, upper), left_s)
-    if x is None:
-        return nothing
-    gained = float((model.cost * (start - x)).sum())
-    return Found(x=x, gained=gained, timed_out=found.timed_out) if gained > 0 else nothing
-
-
-def _implied(model: Model, time_s_max: float) -> Floats | None:
-    """Return the cheapest point of `model`, in which the bounds of columns fix all counts.
-
-    Branch and bound may leave the other columns larger than needed within its gap. This point has no such slack.
-    Return None if the solve takes longer than `time_s_max`.
-    """
-    found = solve_lp(model, "simplex", Limits(time_s_max=time_s_max))
-    x = found.x if found.optimal else None
-    if x is not None and (np.abs(x - np.rint(x))[model.integer] > WHOLE).any():
-        x = solve_mip(model, Limits(relative_gap=0.0, time_s_max=time_s_max)).x
-    return None if x is None else np.where(model.integer, np.rint(x), x)

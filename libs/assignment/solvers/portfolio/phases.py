@@ -23,6 +23,7 @@ from libs.assignment.solvers.portfolio.repair import is_broken, restored
 from libs.assignment.solvers.portfolio.rounding import round_counts
 from libs.assignment.solvers.portfolio.rounding_cost import Excess
 from libs.assignment.solvers.portfolio.steps.descent import Walk
+from libs.assignment.solvers.portfolio.subproblem import Pool
 from libs.assignment.solvers.settings import PortfolioLimits
 from libs.mip.highs import FINE, Limits, solve_mip
 from libs.mip.model import Model
@@ -92,6 +93,7 @@ class Phases:
     tree_bound    the lower bound from branch and bound on the whole problem; -inf without branch and bound
     not_followed  names of the specs whose columns steps cannot follow. If there are any, no steps were made
 
+    pool   solves parts of a relaxation and neighbourhoods
     quiet  (C,) the columns whose costs only break ties, if the model joins several levels; None: found from the model
     """
 
@@ -102,8 +104,10 @@ class Phases:
         limits: PortfolioLimits,
         seed: int,
         watch: Watch,
+        pool: Pool,
         quiet: Bools | None = None,
     ) -> None:
+        self.pool = pool
         self.lowered, self.limits, self.seed, self.watch = lowered, limits, seed, watch
         self.shares = shares_of(lowered, model.cost)
         self.stated = model
@@ -162,6 +166,7 @@ class Phases:
             PARTS_SHARE * left_s,
             parts=parts,
             begin=begin,
+            pool=self.pool,
             seed=self.seed,
             cancelled=cancelled,
         )
@@ -228,6 +233,7 @@ class Phases:
         real = self.lowered.container != self.shares.sink
         containers, most = len(np.unique(self.lowered.container[real])), self.limits.neighbourhoods_max
         search.run(
+            self.pool,
             max(30, 2 * containers) if most is None else most,
             max(12, containers // 25) if self.limits.stall is None else self.limits.stall,
             self.limits.stall_gain * self._size(relaxation, counts, bound),

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -16,9 +14,9 @@ from libs.assignment.model.lowered import Lowered
 from libs.assignment.solvers.portfolio.containers_of import Shares
 from libs.assignment.solvers.portfolio.relaxation import Relaxation
 from libs.assignment.solvers.portfolio.submodel import Submodel, restrict
+from libs.assignment.solvers.portfolio.subproblem import Answer, Pool, Subproblem
 from libs.assignment.solvers.portfolio.unplaced_loan import sink_columns, with_lent
 from libs.mip.bound import bound_from_prices, reduced_costs
-from libs.mip.highs import Limits, Solution, solve_lp
 from libs.mip.model import Model
 
 PART_COUNTS = 20_000
@@ -62,8 +60,10 @@ class PartedRelaxation:
         time_s_max: float = np.inf,
         *,
         begin: Ints,
+        pool: Pool,
         cancelled: Callable[[], bool] | None = None,
     ) -> None:
+        self.pool = pool
         self.lowered, self.model, self.shares, self.parts, self.cancelled = lowered, model, shares, parts, cancelled
         self.width, self.classes = len(lowered.kind), len(lowered.classes.size)
         self._until = time.perf_counter() + time_s_max
@@ -170,12 +170,9 @@ class PartedRelaxation:
         groups = np.array_split(rng.permutation(self._real), self.parts)
         return [np.flatnonzero(self.shares.of(np.sort(group))) for group in groups]
 
-    def _solved(self, subs: list[Submodel]) -> list[Solution]:
-        def solve(sub: Submodel) -> Solution:
-            return solve_lp(sub.model, "ipm", Limits(time_s_max=self._left_s()), cancelled=self.cancelled)
-
-        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-            found = list(pool.map(solve, subs))
+    def _solved(self, subs: list[Submodel]) -> list[Answer]:
+        waiting = [self.pool.submit(Subproblem(model=sub.model, until=self._until), self.cancelled) for sub in subs]
+        found = [each.result() for each in waiting]
         self.timed_out |= any(one.timed_out for one in found)
         return found
 
@@ -188,6 +185,7 @@ def relax_in_parts(
     *,
     parts: int,
     begin: Ints,
+    pool: Pool,
     seed: int = 0,
     cancelled: Callable[[], bool] | None = None,
 ) -> Relaxation:
@@ -197,5 +195,7 @@ def relax_in_parts(
            a class that `shares.sink` accepts can go there
     parts  number of parts, from `in_parts`
     begin  (Q,) the counts to begin with. A part that is not solved in time keeps them
+    pool   solves the parts
     """
-    return PartedRelaxation(lowered, model, shares, parts, time_s_max, begin=begin, cancelled=cancelled).run(seed)
+    parted = PartedRelaxation(lowered, model, shares, parts, time_s_max, begin=begin, pool=pool, cancelled=cancelled)
+    return parted.run(seed)

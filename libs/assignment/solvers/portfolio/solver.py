@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import time
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -27,6 +28,8 @@ from libs.assignment.solvers.deadline import Deadline
 from libs.assignment.solvers.limits import StoppedBy
 from libs.assignment.solvers.portfolio.joint import Joint, goals_that_cost, search_together
 from libs.assignment.solvers.portfolio.phases import Phases
+from libs.assignment.solvers.portfolio.subproblem import Pool
+from libs.assignment.solvers.portfolio.thread_pool import ThreadPool
 from libs.assignment.solvers.result import ModelSize, Outcome, Step
 from libs.assignment.solvers.settings import PortfolioLimits, SearchLimits
 from libs.assignment.solvers.timeline_record import Record
@@ -59,6 +62,7 @@ def solve_portfolio(
     cancelled: Cancelled | None = None,
     compiled: Compiled | None = None,
     deadline: Deadline | None = None,
+    pool: Pool | None = None,
 ) -> Outcome:
     """Return an assignment that is no worse than the start by the order of priorities, and a bound on each level.
 
@@ -67,6 +71,7 @@ def solve_portfolio(
 
     compiled  the compiled problem, if the caller has it already
     deadline  the clock of an enclosing solve; it replaces time_s_max
+    pool      solves parts of a relaxation and neighbourhoods; None: threads of this process
     """
     # tries are not neighbourhoods: of limits for a search only the time counts
     if not isinstance(limits, PortfolioLimits):
@@ -79,8 +84,9 @@ def solve_portfolio(
     except TimeUp:
         return unbuilt(compiled, deadline, solver="portfolio", seed=seed)
     build_s = time.perf_counter() - began
-    run = _Run(lowered, limits, began, seed, Caller(began, compiled.unit, progress, cancelled))
-    run.solve_all()
+    with ThreadPool() if pool is None else nullcontext(pool) as solving:
+        run = _Run(lowered, limits, began, seed, Caller(began, compiled.unit, progress, cancelled), solving)
+        run.solve_all()
     placing = time.perf_counter()
     best = begun_at(lowered.compiled, lowered.assignment(run.counts))  # rows hold only up to a solver's tolerance
     timeline = run.timeline(time.perf_counter() - placing)
@@ -134,7 +140,9 @@ class _Run:
         began: float,
         seed: int,
         caller: Caller,
+        pool: Pool,
     ) -> None:
+        self.pool = pool
         self.lowered, self.limits, self.began, self.seed = lowered, limits, began, seed
         self.caller = caller
         self.counts: Ints = lowered.held
@@ -158,8 +166,9 @@ class _Run:
         self.solve(0)
         if len(goals_that_cost(self.lowered)) > 1 and not self.stop():
             self._until = time.perf_counter() + TOGETHER_SHARE * (self._ends - time.perf_counter())
-            limits, hear = self.limits, self._hear
-            self._joint = search_together(self.lowered, self._most[0], self.counts, limits, self.seed, self, hear)
+            self._joint = search_together(
+                self.lowered, self._most[0], self.counts, self.limits, self.seed, self, self._hear, self.pool
+            )
         if self._joint is not None:
             self.counts, phases = self._joint.counts, self._joint.phases
             self._count(phases)
@@ -201,7 +210,7 @@ class _Run:
             return
         few = joint is not None and joint.nearly_settles(level, lowered, self.counts)
         limits = replace(self.limits, neighbourhoods_max=0) if few else self.limits
-        phases = Phases(lowered, model, limits, self.seed, self)
+        phases = Phases(lowered, model, limits, self.seed, self, self.pool)
         relaxation = None
         if joint is not None and level == joint.goals[-1]:
             # a row that holds the levels above would prevent parts

@@ -26,10 +26,6 @@ class Submodel:
     columns: Ints
     rows: Ints
 
-    def with_bounds(self, lower: Floats, upper: Floats) -> Model:
-        """Return the model with the bounds `lower` and `upper` (c,) on its columns."""
-        return replace(self.model, lower=lower, upper=upper)
-
 
 def restrict(model: Model, columns: Ints, x: Floats, activity: Floats) -> Submodel:
     """Return a submodel in which the columns `columns` (c,) of `model` are free.

@@ -11,6 +11,7 @@ from libs.assignment.solvers.portfolio import phases
 from libs.assignment.solvers.portfolio.joint import search_together
 from libs.assignment.solvers.portfolio.phases import Clock
 from libs.assignment.solvers.portfolio.relaxation import quiet_columns, relax, without_quiet
+from libs.assignment.solvers.portfolio.thread_pool import ThreadPool
 from libs.assignment.solvers.settings import PortfolioLimits
 from tests.libs.assignment.solvers.portfolio.test_solver import PARTIES, world
 
@@ -59,7 +60,7 @@ def test_a_level_above_is_never_given_up_for_one_below() -> None:
 def test_the_search_of_all_settles_the_last_level_alone() -> None:
     lowered = lower(ordered(3))
     joint = search_together(
-        lowered, 0.0, lowered.held, PortfolioLimits(exact_columns_max=0), 0, Clock(600.0), lambda _: None
+        lowered, 0.0, lowered.held, PortfolioLimits(exact_columns_max=0), 0, Clock(600.0), lambda _: None, ThreadPool()
     )
     assert joint is not None
     assert joint.goals == [1, 2]
@@ -95,7 +96,10 @@ def test_a_first_priority_that_no_relaxation_proves_takes_no_second_one(
 
 def test_small_problems_are_solved_level_by_level() -> None:
     lowered = lower(ordered(3))
-    assert search_together(lowered, 0.0, lowered.held, PortfolioLimits(), 0, Clock(600.0), lambda _: None) is None
+    assert (
+        search_together(lowered, 0.0, lowered.held, PortfolioLimits(), 0, Clock(600.0), lambda _: None, ThreadPool())
+        is None
+    )
 
 
 def tied(seed: int) -> Problem:

@@ -13,6 +13,7 @@ from libs.assignment.solvers.portfolio.containers_of import shares_of
 from libs.assignment.solvers.portfolio.relaxation import relax
 from libs.assignment.solvers.portfolio.relaxation_in_parts import PartedRelaxation, in_parts, relax_in_parts
 from libs.assignment.solvers.portfolio.solver import solve_portfolio
+from libs.assignment.solvers.portfolio.thread_pool import ThreadPool
 from tests.libs.assignment.solvers.portfolio.test_solver import SEARCHED, lowered_world, world
 
 
@@ -22,7 +23,9 @@ def test_each_round_is_feasible_and_no_worse_and_the_bound_holds(seed: int) -> N
     model, whole = phases.model, relax(lowered, phases.model)
     values = [model.objective(lowered.point_of(lowered.held))]
     for rounds in (1, 2, 3):
-        found = PartedRelaxation(lowered, model, phases.shares, 3, begin=lowered.held).run(seed, rounds)
+        found = PartedRelaxation(lowered, model, phases.shares, 3, begin=lowered.held, pool=ThreadPool()).run(
+            seed, rounds
+        )
         assert found.point is not None
         assert found.fractional is not None
         assert model.violation(found.point) < 1e-5
@@ -37,7 +40,7 @@ def test_each_round_is_feasible_and_no_worse_and_the_bound_holds(seed: int) -> N
 def test_one_part_is_the_whole() -> None:
     lowered, phases = lowered_world(1)
     whole = relax(lowered, phases.model)
-    found = relax_in_parts(lowered, phases.model, phases.shares, parts=1, begin=lowered.held)
+    found = relax_in_parts(lowered, phases.model, phases.shares, parts=1, begin=lowered.held, pool=ThreadPool())
     assert found.point is not None
     assert whole.point is not None
     assert phases.model.objective(found.point) == pytest.approx(phases.model.objective(whole.point), rel=1e-4)
@@ -48,7 +51,7 @@ def test_parts_without_time_keep_what_was_mended() -> None:
     lowered, phases = lowered_world(1)
     mended = phases.mended(lowered.held)
     assert phases.cost(mended) < phases.cost(lowered.held)
-    found = relax_in_parts(lowered, phases.model, phases.shares, 0.0, parts=2, begin=mended)
+    found = relax_in_parts(lowered, phases.model, phases.shares, 0.0, parts=2, begin=mended, pool=ThreadPool())
     assert found.fractional is not None
     assert found.fractional == pytest.approx(mended)
     assert found.bound == -np.inf

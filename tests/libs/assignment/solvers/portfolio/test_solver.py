@@ -30,6 +30,7 @@ from libs.assignment.solvers.portfolio.repair import is_broken, restored
 from libs.assignment.solvers.portfolio.rounding import nested_family, round_counts
 from libs.assignment.solvers.portfolio.solver import solve_portfolio
 from libs.assignment.solvers.portfolio.submodel import restrict
+from libs.assignment.solvers.portfolio.thread_pool import ThreadPool
 from libs.assignment.solvers.settings import MipLimits, PortfolioLimits
 
 PARTIES, HALLS = 6, 4
@@ -62,7 +63,7 @@ def world(seed: int, objects: int = 90) -> Problem:
 
 def lowered_world(seed: int) -> tuple[Lowered, Phases]:
     lowered = lower(world(seed))
-    return lowered, Phases(lowered, lowered.at(1, (0.0,)), SEARCHED, 0, Clock(600.0))
+    return lowered, Phases(lowered, lowered.at(1, (0.0,)), SEARCHED, 0, Clock(600.0), ThreadPool())
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -108,7 +109,7 @@ def test_rounding_that_has_no_time_leaves_what_is_known() -> None:
     assert relaxed.fractional is not None
     assert round_counts(lowered, relaxed.fractional, phases.shares.sink, time_s_max=0.0) is None
     late = Clock(0.0)
-    hurried = Phases(lowered, phases.model, SEARCHED, 0, late)
+    hurried = Phases(lowered, phases.model, SEARCHED, 0, late, ThreadPool())
     assert (hurried.start(relaxed, lowered.held, lowered.held) == lowered.held).all()
     assert late.timed_out
 

@@ -1,0 +1,78 @@
+"""Solve one subproblem of a portfolio: a relaxation, or a search for whole counts."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from libs.assignment.language.arrays import Floats
+from libs.assignment.solvers.portfolio.submodel import loosened
+from libs.assignment.solvers.portfolio.subproblem import Answer, CountSearch, Subproblem
+from libs.mip.highs import Limits, solve_lp, solve_mip
+from libs.mip.model import Model
+
+WHOLE = 1e-6
+"""Tolerance of solvers for whole numbers."""
+
+
+def solve_subproblem(one: Subproblem, cancelled: Callable[[], bool] | None = None) -> Answer:
+    """Return the answer to `one`. It depends on nothing else, unless the time is up or `cancelled` returns True."""
+    if one.search is not None:
+        return _searched(one.model, one.search, one.until, cancelled)
+    found = solve_lp(one.model, "ipm", Limits(time_s_max=one.until - time.perf_counter()), cancelled=cancelled)
+    return Answer(x=found.x, price=found.price, optimal=found.optimal, timed_out=found.timed_out)
+
+
+def _searched(model: Model, search: CountSearch, until: float, cancelled: Callable[[], bool] | None) -> Answer:
+    """Find better values for the columns of a neighbourhood.
+
+    Branch and bound finds whole counts. Then a second solve finds the exact values of all other columns for these
+    counts.
+    """
+    start, counts = search.start, search.counts
+    limits = Limits(
+        nodes_max=search.nodes_max,
+        absolute_gap=search.absolute_gap,
+        relative_gap=0.0,
+        time_s_max=until - time.perf_counter(),
+    )
+    found = solve_mip(
+        loosened(model, search.loose),
+        limits,
+        start=start,
+        seed=search.seed,
+        restarts=False,
+        heuristics=0.2,
+        cancelled=cancelled,
+    )
+    nothing = Answer(x=None, timed_out=found.timed_out)
+    if found.x is None:
+        return nothing
+    lower, upper = model.lower.copy(), model.upper.copy()
+    lower[:counts] = upper[:counts] = np.rint(found.x[:counts])
+    if (lower[:counts] == start[:counts]).all():
+        return nothing
+    left_s = until - time.perf_counter()
+    if left_s <= 0:
+        return Answer(x=None, timed_out=True)
+    x = _implied(replace(model, lower=lower, upper=upper), left_s)
+    if x is None:
+        return Answer(x=None, timed_out=found.timed_out or time.perf_counter() >= until)
+    gained = float((model.cost * (start - x)).sum())
+    return Answer(x=x, gained=gained, timed_out=found.timed_out) if gained > 0 else nothing
+
+
+def _implied(model: Model, time_s_max: float) -> Floats | None:
+    """Return the cheapest point of `model`, in which the bounds of columns fix all counts.
+
+    Branch and bound may leave the other columns larger than needed within its gap. This point has no such slack.
+    Return None if the solve takes longer than `time_s_max`.
+    """
+    found = solve_lp(model, "simplex", Limits(time_s_max=time_s_max))
+    x = found.x if found.optimal else None
+    if x is not None and (np.abs(x - np.rint(x))[model.integer] > WHOLE).any():
+        x = solve_mip(model, Limits(relative_gap=0.0, time_s_max=time_s_max)).x
+    return None if x is None else np.where(model.integer, np.rint(x), x)
