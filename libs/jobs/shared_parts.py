@@ -88,7 +88,7 @@ class SharedParts:
         self._over.set()
         self._threads.shutdown(cancel_futures=True)
         self._courier.join()
-        with suppress(*UNAVAILABLE):  # nobody extends them now, so the scheduler deletes them
+        with suppress(*UNAVAILABLE):  # they are not extended any more, so the scheduler deletes them
             self._drop(self._open)
         if self.elsewhere:
             log.info("parts.shared", kind=self._kind, elsewhere=self.elsewhere)
@@ -210,7 +210,7 @@ class SharedParts:
 
 
 def answer_part(run: JobRun, answer: Callable[[bytes, Unwanted], bytes | None]) -> None:
-    """Answer the part that is the subject of a job, unless nobody wants it any more.
+    """Answer the part that is the subject of a job, unless its job has no use for it any more.
 
     answer   returns the answer to a content; None if it found none in time. Raises NotReadable, and then another
              worker or the job itself answers

@@ -32,13 +32,13 @@ def withdraw_part(tx: Transaction, kind: str, part_id: int) -> bool:
 
 
 def load_part(tx: Transaction, part_id: int) -> bytes | None:
-    """Return the content of a part; None if nobody wants its answer any more."""
+    """Return the content of a part; None if its answer is not wanted any more."""
     wanted = (job_parts.c.answer.is_(None), job_parts.c.wanted_until > sa.func.now())
     return tx.execute(sa.select(job_parts.c.content).where(job_parts.c.job_part_id == part_id, *wanted)).scalar()
 
 
 def put_answer(tx: Transaction, part_id: int, answer: bytes) -> bool:
-    """Store the answer of a part. Return False if it has one already, or if nobody wants it any more."""
+    """Store the answer of a part. Return False if it has one already, or if it was withdrawn."""
     unanswered = (job_parts.c.job_part_id == part_id, job_parts.c.answer.is_(None))
     return tx.execute(sa.update(job_parts).where(*unanswered).values(answer=answer)).rowcount == 1
 

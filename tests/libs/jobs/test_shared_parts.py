@@ -1,4 +1,4 @@
-"""Parts are answered once each: here, or by a worker that takes them; and nobody waits for a worker."""
+"""Parts are answered once each: here, or by a worker that takes them; and no job waits for a worker."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -137,7 +137,7 @@ def test_workers_answer_while_the_thread_is_busy(database: Database) -> None:
 
 
 def test_a_part_of_a_dead_worker_is_answered_here_last(database: Database) -> None:
-    """Its lease has a minute left, and nobody waits for it."""
+    """Its lease has a minute left, and the job does not wait for it."""
     gate, order = Gate(), []
     with sharing(database) as shared:
         futures = [shared.submit(square(0, gate))]
