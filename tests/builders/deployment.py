@@ -69,5 +69,7 @@ PROCESSES = {
     "planner": "services.standalone.worker planner",
     "scheduler": "services.scheduler.main work",
 }
+HELPERS = {"parts": "services.standalone.worker parts"}
+"""Processes that only help those of other machines, so one machine has none."""
 OVER_HTTP = {"api", "pages"}
 """The processes that answer HTTP. The others touch a file to show that they are alive."""

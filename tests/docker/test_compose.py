@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from libs.reconcile.jobs import Worker
-from tests.builders.deployment import OVER_HTTP, PROCESSES, ROOT, program, runs, unknown_variables, version
+from tests.builders.deployment import HELPERS, OVER_HTTP, PROCESSES, ROOT, program, runs, unknown_variables, version
 
 OURS = {*PROCESSES, "passwords", "migrate", "cli", "tokens"}
 OTHERS = {"db", "queue", "prometheus", "collector", "grafana"}
@@ -25,7 +25,8 @@ def services() -> dict[str, dict[str, Any]]:
 def test_every_process_of_the_platform_is_there(services: dict[str, dict[str, Any]]) -> None:
     assert {name: runs(services[name]["command"]) for name in PROCESSES} == PROCESSES
     assert runs(services["migrate"]["command"]) == "services.portal.main set-up"
-    workers = {what.partition(" ")[2] for what in PROCESSES.values() if "standalone.worker" in what}
+    programs = [*PROCESSES.values(), *HELPERS.values()]
+    workers = {what.partition(" ")[2] for what in programs if "standalone.worker" in what}
     assert workers == set(Worker), "each kind of job has a worker"
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from libs.reconcile import jobs
-from tests.builders.deployment import OVER_HTTP, PROCESSES, program, runs, unknown_variables, version
+from tests.builders.deployment import HELPERS, OVER_HTTP, PROCESSES, program, runs, unknown_variables, version
 from tests.k8s.conftest import Objects
 
 WITHOUT_SCHEMA = {"prometheusrule", "servicemonitor", "scaledobject", "triggerauthentication"}
@@ -53,7 +53,9 @@ def test_each_object_fits_its_schema(rendered: Path) -> None:
 def test_every_process_of_the_platform_is_there(objects: Objects) -> None:
     commands = {name: runs(pod["spec"]["containers"][0]["args"]) for name, pod in ours(objects).items()}
     migrate = f"migrate-{version().replace('.', '-')}"
-    assert commands == PROCESSES | {migrate: "services.portal.main set-up"}, "a Job's name carries the version"
+    assert commands == PROCESSES | HELPERS | {migrate: "services.portal.main set-up"}, (
+        "a Job's name carries the version"
+    )
 
 
 def test_our_pods_are_restricted(objects: Objects) -> None:
@@ -79,7 +81,7 @@ def test_our_pods_are_restricted(objects: Objects) -> None:
 
 def test_what_runs_for_long_has_probes_and_a_disruption_budget(objects: Objects) -> None:
     budgets = [b["spec"] for b in of_kind(objects, "PodDisruptionBudget").values()]
-    for name in PROCESSES:
+    for name in PROCESSES | HELPERS:
         [container] = ours(objects)[name]["spec"]["containers"]
         assert {"startupProbe", "livenessProbe"} <= container.keys(), name
         labels = ours(objects)[name]["metadata"]["labels"]
@@ -94,6 +96,13 @@ def test_a_worker_may_end_what_it_has_begun(objects: Objects) -> None:
     longest = {"solver": "PLIMSOLL_SOLVE_S_MAX", "planner": "PLIMSOLL_PLAN_SOLVE_S_MAX"}
     for name, variable in longest.items():
         assert ours(objects)[name]["spec"]["terminationGracePeriodSeconds"] >= float(settings[variable]) + 30
+
+
+def test_no_helper_runs_before_an_overlay_asks_for_it(objects: Objects) -> None:
+    [settings] = [s["data"] for n, s in of_kind(objects, "ConfigMap").items() if "PLIMSOLL_SOLVE_S_MAX" in s["data"]]
+    shared = settings.get("PLIMSOLL_JOB_PARTS_SHARED") == "true"
+    for name in HELPERS:
+        assert (of_kind(objects, "Deployment")[name]["spec"]["replicas"] > 0) is shared
 
 
 def test_each_pod_has_a_network_policy(objects: Objects) -> None:
