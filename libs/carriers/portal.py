@@ -106,7 +106,8 @@ class _Resize:
         reply = await self._calls.send("GET", f"{self._url}/v1/capacity-requests/{request_id}", headers=self._headers)
         if reply.status != 200:
             return _told(reply)
-        phase, message = str(reply.document.get("phase")), str(reply.document.get("message") or "")
+        told: Mapping[str, Any] = reply.document.get("status") or {}
+        phase, message = str(told.get("phase")), str(told.get("message") or "")
         if phase in ("rejected", "withdrawn"):
             return Answer(outcome=Outcome.FAILED, message=f"request {request_id} is {phase}: {message}")
         said = f"request {request_id} is {phase}: {message}"

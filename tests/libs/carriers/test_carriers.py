@@ -78,9 +78,9 @@ class Portal:
             self.requests.setdefault(key, asked.json())
             if not known and self.phase == "granted":
                 self.rru = asked.json()["spec"]["capacity_rru"]
-            return 201, {"capacity_request_id": 7, "phase": "submitted"}
+            return 201, {"capacity_request_id": 7, "status": {"phase": "submitted", "message": None}}
         if asked.path.startswith("/v1/capacity-requests/7"):
-            return 200, {"phase": self.phase, "message": "because"}
+            return 200, {"capacity_request_id": 7, "status": {"phase": self.phase, "message": "because"}}
         ready = {"type": "Ready", "status": "True" if self.ready else "False", "message": "3 servers to come"}
         return 200, {"items": [{"spec": {"capacity_rru": self.rru}, "status": {"conditions": [ready]}}]}
 
