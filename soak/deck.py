@@ -17,6 +17,7 @@ WEIGHTS: Mapping[str, int] = {
     "fill_disk": 1,
     "jump_clock": 2,
     "no_receiver": 2,  # the webhook's receiver is away
+    "no_systems": 2,  # the portals and the receiver of shifts are away
 }
 """Number of cards of each fault in a deck. The soak draws faults like cards and uses up each deck, so every fault comes
 as often as its weight says.

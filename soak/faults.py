@@ -21,7 +21,7 @@ from soak.deck import cards
 from soak.disk import SmallDisk
 from soak.history import Recorder
 from soak.proxy_process import ProxyProcess
-from soak.world import Receiver
+from soak.unreliable import UnreliableServer
 
 _PROGRAMS = ("api", "solver", "worker", "mover", "scheduler", "planner")
 _POOLS = ("solver", "worker", "mover", "planner")
@@ -39,7 +39,8 @@ class Faults:
 
     supervisor: Supervisor
     proxy: ProxyProcess
-    receiver: Receiver
+    receiver: UnreliableServer
+    systems: UnreliableServer
     disk: SmallDisk | None
     clock: ScaledClock
     recorder: Recorder
@@ -137,8 +138,14 @@ class Faults:
         return f"{duration_s:.1f} s"
 
     def _no_receiver(self) -> str:
+        return self._away(self.receiver)
+
+    def _no_systems(self) -> str:
+        return self._away(self.systems)
+
+    def _away(self, server: UnreliableServer) -> str:
         duration_s = self.chance.uniform(1.0, 6.0)
-        self.receiver.be_away(duration_s)
+        server.be_away(duration_s)
         return f"{duration_s:.1f} s"
 
     def _fill_disk(self) -> str:

@@ -19,7 +19,7 @@ import httpx
 from libs.domain.policy import RegionPolicy
 from libs.interchange.region.write import dump_region
 from libs.reconcile.clock import ScaledClock
-from libs.reconcile.jobs import CYCLES, MOVE, SOLVE, WORLD_CYCLES
+from libs.reconcile.jobs import ADVANCE_EXECUTIONS, CYCLES, MOVE, SOLVE, WORLD_CYCLES
 from libs.simulator.fleet import made_up_fleet
 from libs.store.platform.database import Database
 from services.cli.client import Client as AdminClient
@@ -31,17 +31,22 @@ from soak.faults import Faults
 from soak.history import Recorder
 from soak.proxy_process import ProxyProcess
 from soak.settle import settle
+from soak.systems import Systems
+from soak.systems_server import SystemsServer
+from soak.unreliable import TIMEOUT_S
 from soak.watched_jobs import load_holders, record_held
 from soak.work import Client, Site, work
 from soak.work.planned_world import bring_world
-from soak.world import SECRET, TIMEOUT_S, Receiver, World
+from soak.world import SECRET, Receiver, World
 
 REGION, QUIET_REGION = "soak", "soak-quiet"
 _QUIET_SERVERS = 24
 _SOLVE_EVERY_S = 20.0
 _MOVE_EVERY_S = 2.0
+_ADVANCE_EVERY_S = 1.5
 _CYCLE_S = 10.0
-"""Real seconds between two solves of a region, between two ticks of the mover, and at least between all other jobs.
+"""Real seconds between two solves of a region, between two ticks of the mover, of the executions, and at least
+between all other jobs.
 
 Otherwise jobs without work would take all the time of the workers.
 """
@@ -114,6 +119,8 @@ def run_faults(
         recorder = kept.enter_context(Recorder(history))
         world = World(recorder, plan.seed)
         receiver = kept.enter_context(Receiver(world, recorder))
+        systems = Systems(recorder, plan.seed)
+        server = kept.enter_context(SystemsServer(systems, recorder))
         proxy = kept.enter_context(ProxyProcess(socket))
         kept.callback(shutil.copytree, settings.log_dir, folder / "logs", dirs_exist_ok=True)
         platform = kept.enter_context(
@@ -122,8 +129,9 @@ def run_faults(
                 clock=clock,
                 cycles=_slowed(CYCLES, _CYCLE_S * plan.speed)
                 | {SOLVE: _SOLVE_EVERY_S * plan.speed, MOVE: _MOVE_EVERY_S * plan.speed},
-                world_cycles=_slowed(WORLD_CYCLES, _CYCLE_S * plan.speed),
-                more=_environment(plan, receiver),
+                world_cycles=_slowed(WORLD_CYCLES, _CYCLE_S * plan.speed)
+                | {ADVANCE_EXECUTIONS: _ADVANCE_EVERY_S * plan.speed},
+                more=_environment(plan, receiver) | server.environment((REGION, QUIET_REGION), folder),
                 route=proxy.route,
             )
         )
@@ -136,6 +144,7 @@ def run_faults(
             platform.supervisor,
             proxy,
             receiver,
+            server,
             disk,
             clock,
             recorder,
@@ -144,7 +153,7 @@ def run_faults(
             holders=lambda: load_holders(database),
         )
         over, gone = threading.Event(), threading.Event()
-        clients = _clients(plan, platform, admin, faults, world, gone)
+        clients = _clients(plan, platform, admin, faults, world, systems, gone)
         threads = [threading.Thread(target=work, args=(one, over), name=one.name, daemon=True) for one in clients]
         for thread in threads:
             thread.start()
@@ -179,7 +188,13 @@ def _environment(plan: Plan, receiver: Receiver) -> dict[str, str]:
 
 
 def _clients(
-    plan: Plan, platform: Platform, admin: AdminClient, faults: Faults, world: World, gone: threading.Event
+    plan: Plan,
+    platform: Platform,
+    admin: AdminClient,
+    faults: Faults,
+    world: World,
+    systems: Systems,
+    gone: threading.Event,
 ) -> list[Client]:
     """Import the regions, and return their clients: the first one is an admin, the others are operators."""
     policy = RegionPolicy(shared_buffer_share=_BUFFER_SHARE)
@@ -206,6 +221,7 @@ def _clients(
             region_files=lambda region, servers, seed=seed: region_files(region, servers, seed),  # type: ignore[misc]
             now=lambda: faults.clock.now(),
             world=world,
+            systems=systems,
         )
         caller = Caller(platform.url, secret, name, faults.recorder, gone)
         found.append(Client(caller, site, random.Random(seed), is_admin=role == "admin"))

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from soak.deck import cards
 from soak.history import History
+from soak.judge.executions import ENDED
 from soak.judge.kinds import KINDS
 
 MINUTELY: Mapping[str, float] = {
@@ -18,10 +19,12 @@ MINUTELY: Mapping[str, float] = {
     "servers joined in the world": 8.0,
     "answers of the receiver unheard": 4.0,
     "placement plans made": 0.5,
+    "executions ended": 0.5,
+    "shifts done in the world": 0.5,
+    "resizes done in the world": 1.0,
+    "answers of portals and traffic unheard": 1.0,
 }
 """Least number of each event per minute of work."""
-_OPERATIONS = 0.5
-"""Least number of acknowledged operations of each kind per minute."""
 _LEAST_S = 60.0
 """Shortest run with a floor. On a busy machine, the platform has hardly started before that."""
 _FAULTS, _ONCE_S = 0.33, 120.0
@@ -36,13 +39,19 @@ def what_happened(history: History) -> dict[str, int]:
     final = history.final
     moves = Counter(move["status"] for move in final.get("moves", []))
     phases = Counter(request["status"]["phase"] for request in final.get("capacity_requests", []))
+    unheard = Counter(one["of"] for one in history.unheard)
+    carried_out = Counter(one["place"][0] for one in history.systems if one["what"] == "done")
     found = {
         "requests granted": phases["granted"],
         "moves done": moves["done"],
         "replacements drawn": sum(plan["changes"] > 0 for plan in final.get("replacements", [])),
         "servers joined in the world": sum(done["step"] == "join" for done in history.world),
-        "answers of the receiver unheard": len(history.unheard),
+        "answers of the receiver unheard": unheard["servers"],
         "placement plans made": len(final.get("placement_plans", [])),
+        "executions ended": sum(one["state"] in ENDED for one in final.get("plan_executions", [])),
+        "shifts done in the world": carried_out["traffic"],
+        "resizes done in the world": carried_out["reservation"],
+        "answers of portals and traffic unheard": unheard["systems"],
     }
     done = Counter(operation.what for operation in history.operations if operation.done is not None)
     hit = Counter(fault["name"] for fault in history.faults if fault.get("hit"))
@@ -60,7 +69,7 @@ def floor(history: History) -> dict[str, int]:
     deck = {name: number for name, number in cards(run["small_disk"]).items() if not only or name in only}
     share = _FAULTS * dealt / sum(deck.values())
     least = {name: int(number * minutes) for name, number in MINUTELY.items()}
-    least |= {f"operations {kind}": int(_OPERATIONS * minutes) for kind in KINDS}
+    least |= {f"operations {kind}": int(one.least * minutes) for kind, one in KINDS.items()}
     once = int(run["duration_s"] >= _ONCE_S)
     return least | {f"faults {name}": max(once, int(share * number)) for name, number in deck.items()}
 

@@ -8,7 +8,8 @@
     {"type": "fault", "at_s": .., "name": "kill", "detail": "..", "hit": true}         hit: it had a target
     {"type": "world", "at_s": .., "region": .., "server": .., "step": "join", ...}     step done on a real server
     {"type": "held", "at_s": .., "since_sent_s": .., "jobs": [..]}                     jobs with an expired lease
-    {"type": "unheard", "at_s": .., "how": "lost"}                                     an answer that the mover missed
+    {"type": "system", "at_s": .., "what": "done", "key": .., "place": [..], ...}      order asked, done, ...
+    {"type": "unheard", "at_s": .., "how": "lost", "of": "servers"}                    an answer that was missed
     {"type": "final", "at_s": .., ...}                                                 see soak.settle
 
 Times are seconds of real time since the run began, on one monotonic clock.
@@ -77,7 +78,8 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The history of a run, with its parameters in `run` and the steps on real servers in `world`.
+    """The history of a run, with its parameters in `run`, the steps on real servers in `world`, and the orders to
+    portals and traffic in `systems`.
 
     `final` is empty if the run was cut off.
     """
@@ -86,6 +88,7 @@ class History:
     faults: tuple[Json, ...]
     final: Json
     world: tuple[Json, ...] = ()
+    systems: tuple[Json, ...] = ()
     unheard: tuple[Json, ...] = ()
     held: tuple[Json, ...] = ()
     run: Json = field(default_factory=dict)
@@ -100,7 +103,8 @@ class History:
         """Return the history of records, in the order in which they were written."""
         calls: dict[int, Mapping[str, Any]] = {}
         attempts: dict[int, dict[int, Attempt]] = {}
-        others: dict[str, list[Json]] = {kind: [] for kind in ("fault", "world", "unheard", "held", "run", "final")}
+        kinds = ("fault", "world", "system", "unheard", "held", "run", "final")
+        others: dict[str, list[Json]] = {kind: [] for kind in kinds}
         for record in records:
             kind = record["type"]
             if kind == "call":
@@ -118,8 +122,8 @@ class History:
             for op, call in calls.items()
         )
         final, run = (others[kind][-1] if others[kind] else {} for kind in ("final", "run"))
-        faults, world, unheard, held = (tuple(others[kind]) for kind in ("fault", "world", "unheard", "held"))
-        return cls(operations, faults, final, world=world, unheard=unheard, held=held, run=run)
+        faults, world, systems, unheard, held = (tuple(others[kind]) for kind in kinds[:5])
+        return cls(operations, faults, final, world=world, systems=systems, unheard=unheard, held=held, run=run)
 
     @classmethod
     def read(cls, path: Path) -> History:

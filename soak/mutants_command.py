@@ -21,7 +21,7 @@ _WORK_S, _SETTLE_S = 70.0, 15.0
 """Seconds of work and of settling. They are too short to come to rest, so the rule about that does not count."""
 _FAULT_EVERY_S = 4.0
 _FAULTS = ("pause_pool", "end_connections", "no_receiver")
-_MORE = {"forgotten_lease": ("kill_pool",)}
+_MORE = {"forgotten_lease": ("kill_pool",), "repeated_order": ("no_systems",)}
 """Faults that reveal mutants. None stops the platform, because a restart would take too much of the two minutes.
 
 `_MORE` has additional faults for a mutant that needs them.

@@ -12,6 +12,7 @@ from libs.store.platform.errors import UNAVAILABLE
 from services.cli.client import Client
 from services.cli.failure import CliFailure
 from soak.history import Json, Recorder
+from soak.judge.executions import ENDED
 from soak.watched_jobs import load_jobs
 
 LISTS = {
@@ -33,9 +34,13 @@ LISTS = {
     "grants": "/v1/plans?kind=grant",
     "replacements": "/v1/plans?kind=replacement",
     "placement_plans": "/v1/placement-plans",
+    "plan_executions": "/v1/plan-executions",
     "traced_services": "/v1/telemetry/services?days=366",
 }
 _TROUBLE: tuple[type[Exception], ...] = (CliFailure, *UNAVAILABLE)
+_HOW_IT_ENDS = {"reason": "the soak ends"}
+_WAIT_FOR_A_PERSON = frozenset({"awaiting_approval", "held", "failed", "reversed", "taken_over"})
+"""States of an action in which it goes on only by a command. No gate holds an action here."""
 _LATEST = frozenset({"solve_runs", "plans"})
 """Lists of which only the latest page is read, because no rule needs older rows."""
 
@@ -70,6 +75,7 @@ def settle(
             asked = asked or _solve_all(admin)
             _resolve_doubt(admin)
             _approve_moves(admin)
+            _finish_executions(admin)
             waits_for = _unquiet(admin, database, asked)
             if not waits_for:
                 quiet_s = round(time.monotonic() - began_s, 1)
@@ -102,6 +108,15 @@ def _read_back(admin: Client) -> dict[str, Any]:
     ]
     found["planning_inputs"] = admin.get("/v1/planning-inputs")
     found["telemetry"] = [admin.get("/v1/telemetry?days=366")]
+    found["capacity_events"] = [
+        admin.get(f"/v1/capacity-events/{event['capacity_event_id']}")
+        for event in _items(admin, "/v1/capacity-events", latest=False)
+    ]
+    found["execution_actions"] = [
+        action | {"plan_execution_id": one["plan_execution_id"]}
+        for one in found["plan_executions"]
+        for action in _items(admin, f"/v1/plan-executions/{one['plan_execution_id']}/actions", latest=False)
+    ]
     found["moves"] = [admin.get(f"/v1/moves/{move['move_id']}") for move in _items(admin, "/v1/moves", latest=False)]
     return found
 
@@ -145,6 +160,21 @@ def _approve_moves(admin: Client) -> None:
         admin.post(path, {"reason": "the soak ends"}, generation=one["generation"])
 
 
+def _finish_executions(admin: Client) -> None:
+    """Let every execution come to its end: approve, retry and skip what waits for a person."""
+    for one in _items(admin, "/v1/plan-executions", latest=True):
+        path = f"/v1/plan-executions/{one['plan_execution_id']}"
+        for verb in ("resume", "abort") if one["state"] in ("draft", "paused") else ():
+            if verb in one["possible"]:
+                admin.post(f"{path}/commands", _HOW_IT_ENDS | {"verb": verb})
+                break
+        for action in _items(admin, f"{path}/actions", latest=False) if one["state"] == "running" else ():
+            verb = "approve" if action["state"] == "awaiting_approval" else "skip"
+            if action["state"] in _WAIT_FOR_A_PERSON and verb in action["possible"]:
+                about = {"verb": verb, "level": "action", "subject": action["action"]}
+                admin.post(f"{path}/commands", _HOW_IT_ENDS | about)
+
+
 def _unquiet(admin: Client, database: Database, asked: Mapping[str, int]) -> str:
     """Return a description of the work still in progress; empty if there is none."""
     for phase in ("submitted", "assessing", "scheduled"):
@@ -161,6 +191,9 @@ def _unquiet(admin: Client, database: Database, asked: Mapping[str, int]) -> str
         for one in _items(admin, path, latest=True):
             if one["status"] in ("queued", "running"):
                 return f"{of_it} {one[of_it + '_id']} is {one['status']}"
+    for one in _items(admin, "/v1/plan-executions", latest=True):
+        if one["state"] not in ENDED:
+            return f"execution {one['plan_execution_id']} is {one['state']}"
     waiting_spans = admin.get("/v1/telemetry")["waiting"]["spans"]
     if waiting_spans:
         return f"{waiting_spans} spans wait to be summed"

@@ -12,24 +12,19 @@ import json
 import threading
 import time
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Any, Self
+from http.server import BaseHTTPRequestHandler
 
 from libs.actuators.signature import SIGNATURE, Call, is_signed
 from soak.history import Json, Recorder
+from soak.unreliable import UnreliableServer
 
 SECRET = "a secret of the soak alone"  # noqa: S105  # for a receiver on loopback that lives for minutes
-TIMEOUT_S = 3.0
-"""Seconds that the mover waits for an answer."""
 _DELAY_S_MAX = 1.5
 _FAILS, _BROKEN, _BROKEN_CLEAN = 0.04, 0.1, 0.3
 """Share of attempts that fail, and of steps that fail at every attempt: all steps but cleaning, and cleaning.
 
 Cleaning is rarer, so its share is larger.
 """
-_LOST, _LATE, _ERROR = 0.06, 0.03, 0.03
-"""Share of answers that are lost, late, or errors."""
 
 
 @dataclass(slots=True)
@@ -95,7 +90,7 @@ class World:
         if (step["move_id"], step["step"]) in self._done:  # done by an earlier attempt whose answer was lost
             work.state = "done"
         else:
-            heapq.heappush(self._due, (time.monotonic() + _DELAY_S_MAX * self._luck("delay", key) ** 3, key))
+            heapq.heappush(self._due, (time.monotonic() + _DELAY_S_MAX * self.luck("delay", key) ** 3, key))
         return work
 
     def _end(self, work: _Work) -> None:
@@ -103,7 +98,7 @@ class World:
             return
         whole = f"{work.step['move_id']}/{work.step['step']}"
         broken = _BROKEN_CLEAN if work.step["step"] == "clean" else _BROKEN
-        if self._luck("broken", whole) < broken or self._luck("fails", _key(work.step)) < _FAILS:
+        if self.luck("broken", whole) < broken or self.luck("fails", _key(work.step)) < _FAILS:
             work.state = "failed"
         else:
             self._do(work.step, by="receiver")
@@ -114,91 +109,41 @@ class World:
         names = ("region", "server", "move_id", "step", "attempt", "from_reservation", "to_reservation")
         self._recorder.write("world", by=by, **{name: step[name] for name in names})
 
-    def _luck(self, about: str, key: str) -> float:
+    def luck(self, about: str, key: str) -> float:
+        """Return a number from 0 to 1 for a key."""
         digest = hashlib.blake2b(f"{self._seed} {about} {key}".encode(), digest_size=8).digest()
         return int.from_bytes(digest) / 2**64
 
 
-class Receiver:
-    """The world's webhook, on a port of its own. `be_away` is a fault: no call is answered for a while."""
+class Receiver(UnreliableServer):
+    """The world's webhook."""
+
+    of = "servers"
 
     def __init__(self, world: World, recorder: Recorder) -> None:
-        self._world, self._recorder = world, recorder
-        self._over, self._away_until_s = threading.Event(), 0.0
-        self._calls = 0
-        receiver = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                receiver._answer(self)
-
-            def log_message(self, *_: Any) -> None:
-                """Log nothing: the history has it."""
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self._threads = [
-            threading.Thread(target=self._server.serve_forever, name="receiver", daemon=True),
-            threading.Thread(target=world.work, args=(self._over,), name="world", daemon=True),
-        ]
+        super().__init__(world, recorder)
+        self._world = world
 
     @property
     def url(self) -> str:
         """URL to which the mover sends its calls."""
-        return f"http://127.0.0.1:{self._server.server_address[1]}/steps"
+        return f"{self.address}/steps"
 
-    def __enter__(self) -> Self:
-        for thread in self._threads:
-            thread.start()
-        return self
+    def allows(self, call: BaseHTTPRequestHandler, body: bytes) -> bool:
+        """See UnreliableServer."""
+        return is_ours(call, body)
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._over.set()
-        self._server.shutdown()
-        self._server.server_close()
+    def answer(self, method: str, path: str, key: str, body: bytes) -> tuple[int, Json]:
+        """See UnreliableServer."""
+        status, message = self._world.ask(json.loads(body))
+        return status, {"message": message} if message else {}
 
-    def be_away(self, duration_s: float) -> None:
-        """Hang up on every call for `duration_s`. Work in progress goes on."""
-        self._away_until_s = time.monotonic() + duration_s
 
-    def _answer(self, call: BaseHTTPRequestHandler) -> None:
-        body = call.rfile.read(int(call.headers.get("Content-Length", "0")))
-        key = call.headers.get("Idempotency-Key", "")
-        signed = Call(method="POST", target=call.path, key=key, body=body)
-        if not is_signed(call.headers.get(SIGNATURE, ""), signed, [SECRET.encode()], now_s=time.time()):
-            self._say(call, 401, "not signed")
-            return
-        if time.monotonic() < self._away_until_s:
-            self._mishear("away")
-            return
-        step = json.loads(body)
-        status, message = self._world.ask(step)
-        self._calls += 1
-        luck = self._world._luck("answer", f"{_key(step)} {self._calls}")
-        if luck < _LOST:
-            self._mishear("lost")
-        elif luck < _LOST + _LATE:
-            self._mishear("late")
-            if not self._over.wait(1.5 * TIMEOUT_S):
-                self._say(call, status, message)
-        elif luck < _LOST + _LATE + _ERROR:
-            self._mishear("error")
-            self._say(call, 500, "the receiver failed, and did the step all the same")
-        else:
-            self._say(call, status, message)
-
-    def _mishear(self, how: str) -> None:
-        self._recorder.write("unheard", how=how)
-
-    def _say(self, call: BaseHTTPRequestHandler, status: int, message: str) -> None:
-        body = json.dumps({"message": message}).encode() if message else b""
-        try:
-            call.send_response(status)
-            call.send_header("Content-Length", str(len(body)))
-            call.end_headers()
-            call.wfile.write(body)
-        except OSError:  # the mover was killed or stopped waiting
-            self._mishear("hung up")
+def is_ours(call: BaseHTTPRequestHandler, body: bytes) -> bool:
+    """Return whether the platform signed a call."""
+    key = call.headers.get("Idempotency-Key", "")
+    signed = Call(method=call.command, target=call.path, key=key, body=body)
+    return is_signed(call.headers.get(SIGNATURE, ""), signed, [SECRET.encode()], now_s=time.time())
 
 
 def _key(step: Json) -> str:

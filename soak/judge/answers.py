@@ -22,6 +22,8 @@ _KEYS = {
     "import": ("import_id", "counts"),
     "token": ("token_id", "role"),
     "move": ("move_id", "steps"),
+    "execution": ("plan_execution_id", "terms"),
+    "capacity event": ("capacity_event_id", "achieved"),
 }
 """Noun -> field with its id, and a field that distinguishes its rows from other rows that name it."""
 _WRITTEN = {
@@ -35,6 +37,8 @@ _WRITTEN = {
     "import": ("status", "counts"),
     "token": ("role", "owners", "revoked_at"),
     "move": ("status", "step", "attempt", "dead_letter"),
+    "execution": ("state", "terms", "finished_at"),
+    "capacity event": ("status", "achieved", "effect"),
 }
 """Noun -> fields of the row itself, which change only together with its generation."""
 _LISTS = {
@@ -48,6 +52,8 @@ _LISTS = {
     "import": ("imports",),
     "token": ("tokens",),
     "move": ("moves",),
+    "execution": ("plan_executions",),
+    "capacity event": ("capacity_events",),
 }
 """Noun -> lists of the final record that contain it."""
 

@@ -21,6 +21,7 @@ class Kind:
     ends      field of that row, with dots, and its allowed values at rest
     swaps     True: the write needs If-Match, so at most one write is acknowledged on one generation
     keyed     False: the write takes no idempotency key, so each attempt may be carried out
+    least     least number of acknowledged writes per minute of a run
     """
 
     entry: tuple[str, str] | None = None
@@ -34,6 +35,7 @@ class Kind:
     ends: tuple[str, tuple[object, ...]] | None = None
     swaps: bool = False
     keyed: bool = True
+    least: float = 0.5
 
 
 _REQUEST, _APPROVAL, _POLICY = "capacity_request_id", "approval_id", ("update_policy", "region")
@@ -42,6 +44,12 @@ _GONE, _OVERTAKEN = ("delete", "reservation"), ("withdraw", "capacity_request")
 """Entries for the end of a reservation, and for requests that waited for its window."""
 _SUBMIT = Kind(entry=("submit", "capacity_request"), subject=_REQUEST, rows=("capacity_requests", _REQUEST))
 _ENDED = ("done", "failed", "cancelled", "stale")
+_COMMANDS = {
+    "execution": ("pause", "resume", "abort", "reverse"),
+    "action": ("approve", "reject", "retry", "skip", "take_over", "complete", "reverse"),
+}
+_RARELY = 0.05
+"""Least number per minute of commands that are possible now and then only."""
 KINDS: Mapping[str, Kind] = {
     "create": _SUBMIT,
     "create_window": _SUBMIT,
@@ -135,6 +143,32 @@ KINDS: Mapping[str, Kind] = {
         rows=("plan_runs", "plan_run_id"),
         version=None,
         ends=("status", _ENDED),
+    ),
+    "create_execution": Kind(
+        entry=("create", "plan_execution"),
+        subject="plan_execution_id",
+        rows=("plan_executions", "plan_execution_id"),
+        ends=("state", ("done", "reversed", "aborted", "superseded")),
+    ),
+    "start_execution": Kind(entry=("start", "plan_execution")),
+    **{
+        f"{verb}_{level}": Kind(entry=(verb, "plan_execution"), least=_RARELY)
+        for level, verbs in _COMMANDS.items()
+        for verb in verbs
+    },
+    "decide_approve": Kind(
+        entry=("approve", "plan_execution"),
+        rows=("approvals", _APPROVAL),
+        ends=("status", ("approved",)),
+        swaps=True,
+        least=_RARELY,
+    ),
+    "decide_reject": Kind(
+        entry=("reject", "plan_execution"),
+        rows=("approvals", _APPROVAL),
+        ends=("status", ("rejected",)),
+        swaps=True,
+        least=_RARELY,
     ),
     "report_usage": Kind(),
     "report_traffic": Kind(),

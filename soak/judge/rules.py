@@ -20,6 +20,14 @@ from soak.judge.bindings import (
     one_reservation_at_a_time,
 )
 from soak.judge.effects import deletes_stay_deleted, done_at_most_once, done_is_kept, one_write_a_generation
+from soak.judge.executions import (
+    capacity_comes_before_traffic,
+    executions_end_where_they_say,
+    ledger_shows_what_happened,
+    nothing_is_ordered_twice,
+    one_execution_at_a_place,
+    orders_are_of_active_events,
+)
 from soak.judge.phases import phases_go_forward
 from soak.judge.quiet import (
     comes_to_rest,
@@ -45,6 +53,10 @@ AT_ANY_TIME: tuple[Rule, ...] = (
     joined_clean,
     grants_take_what_is_free,
     leases_are_taken_back,
+    nothing_is_ordered_twice,
+    ledger_shows_what_happened,
+    one_execution_at_a_place,
+    capacity_comes_before_traffic,
 )
 """Rules that can be applied during a run."""
 RULES: tuple[Rule, ...] = (
@@ -57,6 +69,8 @@ RULES: tuple[Rule, ...] = (
     granted_is_covered,
     lineage_is_a_chain,
     world_agrees,
+    orders_are_of_active_events,
+    executions_end_where_they_say,
     comes_to_rest,
     jobs_fail_for_our_faults_only,
     runs_fail_for_our_faults_only,

@@ -108,9 +108,46 @@ def forgotten_lease() -> None:
     jobs.take_back_expired = lambda tx, *, attempts_max: ()
 
 
+def repeated_order() -> None:
+    """Let the orchestrator ask again under a new key if it did not hear an answer."""
+    from dataclasses import replace
+
+    from libs.domain.action_outcome import Outcome
+    from libs.flux.execution import outcomes
+
+    right = outcomes.judge_answer
+
+    def judge_answer(row: Any, phase: Any, answer: Any, terms: Any, now_s: float) -> Any:
+        if answer.outcome is Outcome.UNKNOWN and random.random() < _OFTEN:
+            return replace(row, attempt=row.attempt + 1)
+        return right(row, phase, answer, terms, now_s)
+
+    outcomes.judge_answer = judge_answer
+
+
+def early_success() -> None:
+    """Let the orchestrator take a request that a system works on for one that is done."""
+    from dataclasses import replace
+
+    from libs.domain.action_outcome import Outcome
+    from libs.flux.execution import outcomes
+
+    right = outcomes.judge_answer
+
+    def judge_answer(row: Any, phase: Any, answer: Any, terms: Any, now_s: float) -> Any:
+        if answer.outcome is Outcome.RUNNING and random.random() < _OFTEN:
+            answer = replace(answer, outcome=Outcome.DONE)
+        return right(row, phase, answer, terms, now_s)
+
+    outcomes.judge_answer = judge_answer
+
+
 MUTANTS: Mapping[str, Callable[[], None]] = {
     mutant.__name__: mutant
-    for mutant in (lost_update, double_join, dropped_request, stale_commit, skipped_clean, forgotten_lease)
+    for mutant in (
+        *(lost_update, double_join, dropped_request, stale_commit, skipped_clean, forgotten_lease),
+        *(repeated_order, early_success),
+    )
 }
 """Mutants by name."""
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from soak.caller import Caller
 from soak.history import Json
+from soak.systems import Systems
 from soak.world import World
 
 _STALE = 0.4
@@ -19,7 +20,8 @@ _REMEMBERED = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Site:
-    """Common knowledge of all clients: the regions, the content of the first, the platform's time, and the real world.
+    """Common knowledge of all clients: the regions, the content of the first, the platform's time, and the real
+    servers and systems.
 
     quiet_region    a region with little work, in which writes that need an unchanged region succeed
     """
@@ -32,6 +34,7 @@ class Site:
     region_files: Callable[[str, int], Mapping[str, Any]]
     now: Callable[[], datetime]
     world: World
+    systems: Systems
 
 
 @dataclass(slots=True)

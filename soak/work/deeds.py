@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 
-from soak.work import access, capacity, fleet, operating, planning
+from soak.work import access, capacity, executing, fleet, operating, planning
 from soak.work.client import Client
 
 DEEDS: Mapping[Callable[[Client], None], int] = {
@@ -42,6 +42,11 @@ DEEDS: Mapping[Callable[[Client], None], int] = {
     planning.report_traffic: 1,
     planning.put_input: 1,
     planning.run_plan: 1,
+    executing.execute: 5,
+    executing.command_plan: 5,
+    executing.command_action: 6,
+    executing.decide_action: 4,
+    executing.look_at_ledger: 5,
     access.make_token: 2,
     access.rotate_token: 2,
     access.revoke_token: 2,

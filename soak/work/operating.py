@@ -35,6 +35,8 @@ def decide(client: Client) -> None:
     what = client.chance.choice(("approve", "approve", "reject"))
     if one["kind"] == "below_hold":
         what = "approve"  # rejected moves would wait until the end
+    if one["kind"] == "plan_action":
+        return  # see executing.decide_action
     client.swap(what, "POST", f"/v1/approvals/{one['approval_id']}/{what}", _WHY, generation=one["generation"])
 
 

@@ -14,6 +14,10 @@ from soak.caller import Caller
 from soak.history import Json
 
 PRODUCT, GATEWAY, STORE, OPERATION = "shop", "shop-front", "shop-store", "GET /shop"
+RRU = 2.0
+"""RRU of one unit of capacity, in the reservations of the services."""
+SHORT = 1.0
+"""Capacity of a region that is too small for its services, so that the plan moves traffic away."""
 _COST = {GATEWAY: 2e6, STORE: 1e6}
 """CPU instructions of a request in each service."""
 _SHARE, _RATE_PER_S = (0.6, 0.4), 1000.0
@@ -25,8 +29,14 @@ def bring_world(caller: Caller, regions: Sequence[str], hardware_type: str, now:
     """Put all inputs of a plan. Raises RuntimeError if the platform refuses one of them."""
     for name, rows in {
         "gateways": [{"product": PRODUCT, "service": GATEWAY, "operation": OPERATION}],
-        "services": [{"service": one, "hardware_type": hardware_type, "rebalance": True} for one in _COST],
-        "supply": supply(regions, hardware_type, [6.0] * len(regions)),
+        "services": [
+            {"service": one, "hardware_type": hardware_type, "rebalance": True, "requires_approval": one == STORE}
+            for one in _COST
+        ],
+        "service_reservations": [
+            {"service": one, "hardware_type": hardware_type, "reservation": one, "rru_per_unit": RRU} for one in _COST
+        ],
+        "supply": supply(regions, hardware_type, [SHORT, 6.0]),
     }.items():
         path = f"/v1/planning-inputs/{name}"
         _require(caller.write("put_input", "PUT", path, {"rows": rows}, generation=0), name)
@@ -38,6 +48,7 @@ def bring_world(caller: Caller, regions: Sequence[str], hardware_type: str, now:
     _require(caller.write("report_traffic", "POST", "/v1/traffic", csv="\n".join([*traffic, ""])), "traffic")
     traces = [part for number in range(_TRACES) for part in _trace(number + 1, now)]
     _require(caller.write("export_spans", "POST", "/v1/traces", {"resourceSpans": traces}, key=""), "spans")
+    _require(caller.write("run_plan", "POST", "/v1/plan-runs", {"dry_run": False}), "first run of a plan")
 
 
 def supply(regions: Sequence[str], hardware_type: str, capacity: Sequence[float]) -> list[Json]:

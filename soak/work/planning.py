@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from soak.work.client import Client
-from soak.work.planned_world import PRODUCT, spans_of, supply
+from soak.work.planned_world import PRODUCT, SHORT, spans_of, supply
 
 SPANS = 3
 """Number of spans in one export: one of a gateway, and two below it."""
@@ -36,12 +36,13 @@ def report_traffic(client: Client) -> None:
 
 
 def put_input(client: Client) -> None:
-    """Put the next version of the table of supply."""
+    """Put the next version of the table of supply. One region is too small, so the next plan moves traffic away."""
     path = "/v1/planning-inputs/supply"
     found = client.read_etag("get_input", path)
     if found is not None:
         regions = (client.site.region, client.site.quiet_region)
-        capacity = [client.chance.uniform(2.0, 9.0) for _ in regions]
+        capacity = [client.chance.uniform(0.8, 1.2) * SHORT, client.chance.uniform(4.0, 9.0)]
+        client.chance.shuffle(capacity)
         rows = supply(regions, client.site.hardware_types[0], capacity)
         client.swap("put_input", "PUT", path, {"rows": rows}, generation=found[1])
 

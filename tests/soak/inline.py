@@ -25,12 +25,15 @@ from soak.faults_run import ENVIRONMENT, QUIET_REGION, REGION, region_files
 from soak.history import History, Recorder
 from soak.judge import AT_ANY_TIME, judge
 from soak.settle import settle
+from soak.systems import Systems
+from soak.systems_server import SystemsServer
 from soak.work import Client, Site, work
 from soak.work.planned_world import bring_world
 from soak.world import Receiver, World
 
 SERVERS, CLIENTS, SPEED, SETTLE_S = 60, 4, 60.0, 30.0
 CYCLES = {"move": 30.0, "draw_replacements": 120.0, "refresh_unavailability": 120.0, "advance_windows": 120.0}
+WORLD_CYCLES = {"advance_executions": 60.0, "sum_spans": 60.0}
 FORGETS = 0.1
 """Share of jobs whose worker acts as if killed right after the start."""
 
@@ -39,7 +42,8 @@ def main(database_url: str, history: Path, seconds: float) -> None:
     """Run until a rule that can be checked at any time is broken, or the time is over and all is settled."""
     with Recorder(history) as recorder:
         world = World(recorder, 1)
-        with Receiver(world, recorder) as receiver:
+        systems = Systems(recorder, 1)
+        with Receiver(world, recorder) as receiver, SystemsServer(systems, recorder) as server:
             clock = ScaledClock(datetime.now(UTC), datetime.now(UTC), SPEED)
             os.environ.update(ENVIRONMENT | ClockSettings.environment(clock))
             os.environ.update({"DATABASE_URL": database_url, "PLIMSOLL_WEBHOOK_URL": receiver.url})
@@ -50,12 +54,18 @@ def main(database_url: str, history: Path, seconds: float) -> None:
                     "PLIMSOLL_JOB_WORLD_CYCLES": "{}",
                 }
             )
+            os.environ.update(server.environment((REGION, QUIET_REGION), history.parent))
             os.environ["PLIMSOLL_BROKER_DIR"] = str(history.parent / "queue")
-            _run(database_url, history, recorder, world, clock, seconds)
+            _run(database_url, history, recorder, (world, systems), clock, seconds)
 
 
 def _run(
-    database_url: str, history: Path, recorder: Recorder, world: World, clock: ScaledClock, seconds: float
+    database_url: str,
+    history: Path,
+    recorder: Recorder,
+    worlds: tuple[World, Systems],
+    clock: ScaledClock,
+    seconds: float,
 ) -> None:
     import uvicorn
 
@@ -98,7 +108,8 @@ def _run(
             hardware_types=list(fleet.hardware_types),
             region_files=lambda region, servers: region_files(region, servers, 1),
             now=clock.now,
-            world=world,
+            world=worlds[0],
+            systems=worlds[1],
         )
         client = Client(Caller(url, secret, f"client-{number}", recorder, over), site, random.Random(number))
         threads.append(threading.Thread(target=work, args=(client, over), daemon=True))
@@ -126,7 +137,7 @@ def _jobs(database_url: str, clock: ScaledClock, stopped: threading.Event) -> No
     from services.standalone.worker import jobs_of
 
     settings: Any = WorkerSettings()  # type: ignore[call-arg]  # from the environment
-    settings = settings.model_copy(update={"job_cycles": CYCLES})
+    settings = settings.model_copy(update={"job_cycles": CYCLES, "job_world_cycles": WORLD_CYCLES})
     database, chance = Database(database_url, pool_size=8), random.Random(1)
     kinds = {kind.name: kind for jobs in jobs_of("all") for kind in jobs.kinds}
     runners = threading.local()

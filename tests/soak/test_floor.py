@@ -30,7 +30,8 @@ def test_a_run_in_which_nothing_happened_is_below_the_floor() -> None:
 def test_every_fault_and_every_kind_of_operation_has_a_floor() -> None:
     least = floor(history(quiet()))
     assert all(least[f"faults {name}"] >= 1 for name in cards(small_disk=True))
-    assert all(least[f"operations {kind}"] >= 1 for kind in KINDS)
+    assert all(least[f"operations {kind}"] == int(2.5 * one.least) for kind, one in KINDS.items())
+    assert sum(least[f"operations {kind}"] >= 1 for kind in KINDS) > 30
     assert least.keys() == what_happened(history(quiet())).keys()
 
 

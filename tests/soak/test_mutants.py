@@ -21,6 +21,8 @@ REPLACED = {
     "stale_commit": "libs.store.plans.plans:commit_plan",
     "skipped_clean": "services.mover.moves_plan:steps_of",
     "forgotten_lease": "libs.store.platform.jobs:take_back_expired",
+    "repeated_order": "libs.flux.execution.outcomes:judge_answer",
+    "early_success": "libs.flux.execution.outcomes:judge_answer",
 }
 ASK = """
 import importlib, operator, sys

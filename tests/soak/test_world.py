@@ -11,7 +11,8 @@ import pytest
 
 from libs.actuators.signature import SIGNATURE, Call, sign
 from soak.history import History, Json, Recorder
-from soak.world import SECRET, TIMEOUT_S, Receiver, World
+from soak.unreliable import TIMEOUT_S
+from soak.world import SECRET, Receiver, World
 
 KINDLY = 1
 """A seed that breaks none of the steps below."""
