@@ -78,8 +78,9 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The history of a run, with its parameters in `run`, the steps on real servers in `world`, and the orders to
-    portals and traffic in `systems`.
+    """The history of a run, with its parameters in `run`.
+
+    `world` has the steps on real servers, and `systems` the orders to portals and traffic.
 
     `final` is empty if the run was cut off.
     """

@@ -1,7 +1,7 @@
 """The real capacity and traffic behind the systems that the orchestrator calls, and a record of every effect on them.
 
 The systems do what they are asked once, some time after the request, and record it. They recognise a request by its
-key. Each new key is a new order: whoever orders the same again under another key has it done again.
+key. Each new key is a new order: the same under another key is done again.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ class _Known:
 
 
 def nothing_is_ordered_twice(history: History) -> Iterator[Violation]:
-    """What was ordered is not ordered again under a new key, unless a system said that it failed.
+    """No order is repeated under a new key, unless a system said that it failed.
 
     An execution that gives up a request after some time may do so. The rule is about the patient ones.
     """
@@ -82,7 +82,7 @@ def ledger_shows_what_happened(history: History) -> Iterator[Violation]:
 
 
 def orders_are_of_active_events(history: History) -> Iterator[Violation]:
-    """What was ordered belongs to an event that was active."""
+    """Every order belongs to an event that was active."""
     known = _known(history)
     ids: dict[tuple[int, str], list[int]] = defaultdict(list)
     for execution, name in sorted(known.actions):

@@ -1,17 +1,19 @@
 """A small world to plan: one product, two services in both regions, and two days of measurements.
 
-It is set up before the faults begin, by an ordinary client, so that every plan run has all its inputs.
+An ordinary client sets it up before the faults begin. So every plan run has all its inputs, and there is a plan to
+carry out.
 """
 
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
 from soak.caller import Caller
-from soak.history import Json
+from soak.history import Attempt, Json
 
 PRODUCT, GATEWAY, STORE, OPERATION = "shop", "shop-front", "shop-store", "GET /shop"
 RRU = 2.0
@@ -26,7 +28,7 @@ _DAYS, _EVERY_MIN, _TRACES = 2, 30, 40
 
 
 def bring_world(caller: Caller, regions: Sequence[str], hardware_type: str, now: datetime) -> None:
-    """Put all inputs of a plan. Raises RuntimeError if the platform refuses one of them."""
+    """Put all inputs of a plan, and wait for the first plan. Raises RuntimeError if the platform refuses one of them."""
     for name, rows in {
         "gateways": [{"product": PRODUCT, "service": GATEWAY, "operation": OPERATION}],
         "services": [
@@ -48,7 +50,10 @@ def bring_world(caller: Caller, regions: Sequence[str], hardware_type: str, now:
     _require(caller.write("report_traffic", "POST", "/v1/traffic", csv="\n".join([*traffic, ""])), "traffic")
     traces = [part for number in range(_TRACES) for part in _trace(number + 1, now)]
     _require(caller.write("export_spans", "POST", "/v1/traces", {"resourceSpans": traces}, key=""), "spans")
-    _require(caller.write("run_plan", "POST", "/v1/plan-runs", {"dry_run": False}), "first run of a plan")
+    run = _require(caller.write("run_plan", "POST", "/v1/plan-runs", {"dry_run": False}), "first run of a plan")
+    while run.body["status"] in ("queued", "running"):
+        time.sleep(0.5)
+        run = _require(caller.read("get_plan_run", f"/v1/plan-runs/{run.body['plan_run_id']}"), "first run of a plan")
 
 
 def supply(regions: Sequence[str], hardware_type: str, capacity: Sequence[float]) -> list[Json]:
@@ -94,6 +99,7 @@ def _int(key: str, value: float) -> Json:
     return {"key": key, "value": {"intValue": str(int(value))}}
 
 
-def _require(answer: Any, what: str) -> None:
+def _require(answer: Attempt | None, what: str) -> Attempt:
     if answer is None or not answer.done:
         raise RuntimeError(f"the platform did not take the {what} of the world to plan: {answer}")
+    return answer
