@@ -10,7 +10,6 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
-from typing import Any
 
 from soak.caller import Caller
 from soak.history import Attempt, Json
@@ -28,7 +27,7 @@ _DAYS, _EVERY_MIN, _TRACES = 2, 30, 40
 
 
 def bring_world(caller: Caller, regions: Sequence[str], hardware_type: str, now: datetime) -> None:
-    """Put all inputs of a plan, and wait for the first plan. Raises RuntimeError if the platform refuses one of them."""
+    """Put all inputs of a plan, and wait for the first one. Raises RuntimeError if the platform refuses one of them."""
     for name, rows in {
         "gateways": [{"product": PRODUCT, "service": GATEWAY, "operation": OPERATION}],
         "services": [
