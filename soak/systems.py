@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from soak.history import Recorder
 
-_DELAY_S_MAX = 2.0
+_DELAY_S_MAX = 3.0
 _FAILS, _BROKEN = 0.08, 0.04
 """Share of attempts that fail, and of actions that fail at every attempt."""
 _FIRST_RRU = 0.125
@@ -65,7 +65,7 @@ class Systems:
                     self._record("replaced", other, by=key)
             order = self._orders[key] = Order(len(self._orders) + 1, key, place, value)
             self._record("asked", order)
-            heapq.heappush(self._due, (time.monotonic() + _DELAY_S_MAX * self.luck("delay", key) ** 3, key))
+            heapq.heappush(self._due, (time.monotonic() + _DELAY_S_MAX * self.luck("delay", key), key))
             return order
 
     def refuse(self, order: Order) -> bool:

@@ -10,8 +10,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from soak.history import History, Json
-from soak.judge.answers import Seen, seen_rows
+from soak.history import History, Json, Operation
+from soak.judge.answers import seen_rows
 from soak.judge.violation import Violation
 from soak.systems import reservation_place, split_key
 from soak.work.executing import PATIENT_S
@@ -59,26 +59,40 @@ def nothing_is_ordered_twice(history: History) -> Iterator[Violation]:
 
 
 def ledger_shows_what_happened(history: History) -> Iterator[Violation]:
-    """An event shows no amount that had not happened when the answer came.
+    """No event and no action shows an amount that had not happened when the answer came.
 
-    A resize happens without an order of its own if its reservation has the capacity already.
+    A resize happens without an order of its own if its reservation has the capacity already. While a shift goes back,
+    its event shows the most that may have moved. So for an active event an order counts.
     """
     known = _known(history)
     of_plan: dict[tuple[int, str], list[int]] = defaultdict(list)
     for execution, action in known.actions:
         if execution in known.executions:
             of_plan[known.executions[execution]["placement_plan_id"], action].append(execution)
-    done = _done(history)
+    done, asked = _values(history, "done"), _values(history, "asked", "done")
     for seen in seen_rows(history):
         event = seen.row
         if seen.noun != "capacity event" or not event["achieved"]:
             continue
         plan, name = event["placement_plan_id"], event["action"]
         rows = {(one, name): known.actions[one, name] for one in of_plan.get((plan, name), [])}
-        if rows and not any(_happened(row, done[one], done[_reservation(row)], seen) for one, row in rows.items()):
+        values = done if event["status"] == "succeeded" else asked
+        if rows and not any(
+            _happened(row, values[one], done[_reservation(row)], seen.ended_s, event["achieved"])
+            for one, row in rows.items()
+        ):
             said = f"capacity event {event['capacity_event_id']} ({event['action']}) is {event['status']} with "
             said += f"{event['achieved']:g} at {seen.ended_s:.2f} s, and that had not happened"
             yield Violation("ledger_shows_what_happened", said, (seen.op,))
+    for operation in history.operations:
+        answer = operation.done
+        if operation.what != "list_actions" or answer is None or answer.ended_s is None:
+            continue
+        for row in answer.body["items"]:
+            one, is_done = _action_of(operation, row), row["state"] == "done" and row["phase"] != "settled"
+            if is_done and not _happened(row, done[one], done[_reservation(row)], answer.ended_s, _wanted(row)):
+                said = f"{row['action']} of execution {one[0]} is done at {answer.ended_s:.2f} s, and that had not "
+                yield Violation("ledger_shows_what_happened", f"{said}happened", (operation.op,))
 
 
 def orders_are_of_active_events(history: History) -> Iterator[Violation]:
@@ -161,7 +175,7 @@ def executions_end_where_they_say(history: History) -> Iterator[Violation]:
         if event["status"] in ("proposed", "approved", "active"):
             said = f"capacity event {event['capacity_event_id']} of {event['action']} is still {event['status']}"
             yield Violation("executions_end_where_they_say", said)
-    done = _done(history)
+    done = _values(history, "done")
     for action, row in known.actions.items():
         if row["state"] == "done" and row["phase"] != "settled":
             own, wanted = [value for _, value in done[action]], _wanted(row)
@@ -182,28 +196,27 @@ def _known(history: History) -> _Known:
             found.executions[int(seen.row_id)] = seen.row
     for operation in history.operations:
         if operation.what == "list_actions" and operation.done is not None:
-            execution = int(operation.path.split("/")[3])
-            found.actions |= {(execution, row["action"]): row for row in operation.done.body["items"]}
+            found.actions |= {_action_of(operation, row): row for row in operation.done.body["items"]}
     for row in history.final.get("execution_actions", []):
         found.actions[row["plan_execution_id"], row["action"]] = row
     return found
 
 
-def _done(history: History) -> Mapping[Action | tuple[str, ...], list[tuple[float, float]]]:
-    """Return the time and the value of all that was done, by action and by place."""
+def _values(history: History, *whats: str) -> Mapping[Action | tuple[str, ...], list[tuple[float, float]]]:
+    """Return the time and the value of all orders that were done or asked for, by action and by place."""
     found: dict[Action | tuple[str, ...], list[tuple[float, float]]] = defaultdict(list)
     for one in history.systems:
-        if one["what"] == "done":
+        if one["what"] in whats:
             for name in (_action(one["key"]), tuple(one["place"])):
                 found[name].append((one["at_s"], one["value"]))
     return found
 
 
-def _happened(row: Json, own: _Values, at_place: _Values, seen: Seen) -> bool:
-    """Return whether the amount of an event had happened when it was seen, if the event is of this action."""
+def _happened(row: Json, own: _Values, at_place: _Values, until_s: float, shown: float) -> bool:
+    """Return whether an action had happened: at least the share `shown` of a shift, or the whole of a resize."""
     if row["phase"] == "shift":
-        return any(at_s <= seen.ended_s and value >= seen.row["achieved"] - _SAME for at_s, value in own)
-    return any(at_s <= seen.ended_s and _same(value, _wanted(row)) for at_s, value in at_place)
+        return any(at_s <= until_s and value >= shown - _SAME for at_s, value in own)
+    return any(at_s <= until_s and _same(value, _wanted(row)) for at_s, value in at_place)
 
 
 def _is_there(row: Json, action: Action, rru: dict[tuple[str, ...], float], moved: dict[Action, float]) -> bool:
@@ -225,6 +238,11 @@ def _reservation(row: Json) -> tuple[str, ...]:
 def _wanted(row: Json) -> float:
     """Return the value of an order that carries the whole action out."""
     return float(row["after"] if row["phase"] == "shift" else row["size"] * RRU)
+
+
+def _action_of(operation: Operation, row: Json) -> Action:
+    """Return the action that a list of the actions of an execution shows."""
+    return int(operation.path.split("/")[3]), row["action"]
 
 
 def _action(key: str) -> Action:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from soak.history import Json
 from soak.systems import reservation_place, traffic_place
 from soak.work.client import Client
@@ -14,7 +16,7 @@ if the Clock jumps: it asks under a new key only if a system has said that the o
 _PATIENT = 0.7
 _ENDED = frozenset({"done", "reversed", "aborted", "superseded"})
 _ABOUT_PLANS = {"start": 12, "resume": 8, "pause": 3, "abort": 1, "reverse": 1}
-_ABOUT_ACTIONS = {"approve": 8, "retry": 8, "complete": 8, "reject": 1, "skip": 1, "take_over": 1, "reverse": 1}
+_ABOUT_ACTIONS = {"approve": 20, "retry": 10, "complete": 20, "reject": 1, "skip": 1, "take_over": 1, "reverse": 1}
 """Command -> weight among those that are possible."""
 _ACTIONS_ENDED = frozenset({"done", "skipped"})
 
@@ -54,12 +56,13 @@ def command_action(client: Client) -> None:
     actions = [one for one in (listed or {"items": []})["items"] if one["state"] not in _ACTIONS_ENDED]
     if found is None or not actions:
         return
-    action = client.chance.choice(actions)
-    verb = _chosen(client, _ABOUT_ACTIONS, action["possible"])
+    verb = _chosen(client, _ABOUT_ACTIONS, {verb for one in actions for verb in one["possible"]})
+    if verb is None:
+        return
+    action = client.chance.choice([one for one in actions if verb in one["possible"]])
     if verb == "complete":
         _do_by_hand(client, found, action)
-    if verb is not None:
-        _command(client, found, verb, f"{verb}_action", action)
+    _command(client, found, verb, f"{verb}_action", action)
 
 
 def decide_action(client: Client) -> None:
@@ -88,7 +91,7 @@ def _open_execution(client: Client) -> Json | None:
     return client.chance.choice(found) if found else None
 
 
-def _chosen(client: Client, weights: dict[str, int], possible: list[str]) -> str | None:
+def _chosen(client: Client, weights: dict[str, int], possible: Collection[str]) -> str | None:
     found = {verb: weight for verb, weight in weights.items() if verb in possible}
     return client.chance.choices(list(found), list(found.values()))[0] if found else None
 

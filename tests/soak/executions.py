@@ -80,14 +80,17 @@ class Story:
         self.orders = [one for one in self.orders if (one["key"], one["what"]) != (key, what)]
 
     def look(self, row: Json, at: int) -> None:
-        """Add an answer that shows an event, before position `at` of the orders."""
+        """Add an answer that shows an event or an action, before position `at` of the orders."""
         self.seen.append({"at": at, "row": row})
 
     def history(self) -> History:
         """Return the history. The times are the positions of the orders."""
         records: list[Json] = [one | {"at_s": float(i)} for i, one in enumerate(self.orders)]
         for op, one in enumerate(self.seen, 1):
-            about = {"client": "ann", "what": "list_capacity_events", "method": "GET", "path": "/v1/capacity-events"}
+            what, path = "list_capacity_events", "/v1/capacity-events"
+            if "phase" in one["row"]:
+                what, path = "list_actions", "/v1/plan-executions/1/actions"
+            about = {"client": "ann", "what": what, "method": "GET", "path": path}
             about |= {"key": None, "generation": None, "body": None, "op": op, "attempt": 0}
             said = {"status": 200, "body": {"items": [one["row"]]}, "generation": None, "replayed": False}
             records.append({"type": "call", "at_s": one["at"] - 0.6, **about})

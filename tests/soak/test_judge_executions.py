@@ -51,7 +51,13 @@ LIES: list[tuple[str, str, Callable[[Story], Any]]] = [
     ("nothing_is_ordered_twice", "it is ordered again when it was done", order_again),
     ("nothing_is_ordered_twice", "it is ordered again when it was not heard", lambda s: order_again(s, after="asked")),
     ("ledger_shows_what_happened", "a resize has succeeded early", lambda s: s.look(event(1, UP, 1.0), at=1)),
+    (
+        "ledger_shows_what_happened",
+        "a shift was not ordered",
+        lambda s: s.look(event(2, SHIFT, 0.2, status="active"), at=4),
+    ),
     ("ledger_shows_what_happened", "half of a shift is a whole one", lambda s: s.look(event(2, SHIFT, 0.2), at=5)),
+    ("ledger_shows_what_happened", "an action is done early", lambda s: s.look(action(UP, size=5.0), at=1)),
     ("ledger_shows_what_happened", "a shift in the end did not happen", lambda s: s.drop(f"1/{SHIFT}/2", "done")),
     (
         "orders_are_of_active_events",

@@ -152,10 +152,13 @@ class _Tick:
             if is_late and stand.then is GateMode.REVERSE and automatic:
                 return reversing(row, _hold_note(stand), self.now_s)
             return self._held(row, stand)
-        if row.reached >= 1.0:
+        is_certain = row.asked >= row.reached
+        if row.reached >= 1.0 and is_certain:
             return self._to(row, ActionState.DONE)
         if self.frozen[position]:
             return None
+        if not is_certain:  # its way back failed, and it may have moved less than `reached`
+            return self._ask(row, row.reached)
         asked = self._next_fraction(row)
         if asked is not None:
             return self._ask(row, asked)

@@ -281,3 +281,17 @@ def test_no_more_actions_run_at_a_time_than_agreed():
         assert len(execution.tick().ask) == 1
     execution.say = lambda action, row: DONE
     assert execution.run() is ExecutionState.DONE
+
+
+def test_a_shift_whose_way_back_failed_is_asked_for_again(run):
+    """The last fraction was asked for, and never answered. So it is not done because a person retries it."""
+    answers = {1.0: Answer(outcome=Outcome.RUNNING), 0.0: Answer(outcome=Outcome.FAILED)}
+    run.say = lambda action, row: answers.get(row.asked, DONE) if action.action == SHOP else DONE
+    until(run, lambda: run.of(SHOP).asked == 1.0)
+    run.command(Verb.REVERSE, SHOP)
+    until(run, lambda: run.of(SHOP).state is ActionState.FAILED)
+    run.command(Verb.RETRY, SHOP)
+    until(run, lambda: run.of(SHOP).state is ActionState.RUNNING)
+    assert run.of(SHOP).asked == 1.0
+    answers.pop(1.0)
+    assert run.run() is ExecutionState.DONE
