@@ -6,6 +6,7 @@ import random
 import re
 import threading
 import uuid
+from collections.abc import Sequence
 from typing import Any
 
 import httpx
@@ -20,11 +21,10 @@ _AGAIN = frozenset({429, 500, 502, 503, 504})
 class Caller:
     """One client of the platform. It gives up an operation, with an unknown outcome, only after `over` is set."""
 
-    def __init__(self, url: str, token: str, name: str, recorder: Recorder, over: threading.Event) -> None:
-        self.name, self._recorder, self._over = name, recorder, over
-        self._http = httpx.Client(
-            base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=_TIMEOUT_S, trust_env=False
-        )
+    def __init__(self, urls: Sequence[str], token: str, name: str, recorder: Recorder, over: threading.Event) -> None:
+        """Take the addresses of the platform's APIs: each attempt goes to any of them, as over a load balancer."""
+        self.name, self._urls, self._recorder, self._over = name, urls, recorder, over
+        self._http = httpx.Client(headers={"Authorization": f"Bearer {token}"}, timeout=_TIMEOUT_S, trust_env=False)
         self._random = random.Random(name)
 
     def read(self, what: str, path: str) -> Attempt | None:
@@ -80,8 +80,9 @@ class Caller:
         self, op: int, number: int, about: dict[str, Any], headers: dict[str, str], given: dict[str, Any]
     ) -> Attempt | None:
         self._recorder.write("call", op=op, attempt=number, **about)
+        url = self._urls[0] if len(self._urls) == 1 else self._random.choice(self._urls)
         try:
-            response = self._http.request(about["method"], about["path"], headers=headers, **given)
+            response = self._http.request(about["method"], url + about["path"], headers=headers, **given)
             content = response.json() if "json" in response.headers.get("content-type", "") else None
         except (httpx.TransportError, ValueError) as error:  # ValueError: the answer is cut short
             self._recorder.write("lost", op=op, attempt=number, error=f"{type(error).__name__}: {error}"[:200])

@@ -8,7 +8,7 @@ import os
 import random
 import signal
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -20,7 +20,8 @@ from services.standalone.supervisor import Supervisor
 from soak.deck import cards
 from soak.disk import SmallDisk
 from soak.history import Recorder
-from soak.proxy_process import ProxyProcess
+from soak.proxy_process import Proxies, ProxyProcess
+from soak.servers import Servers
 from soak.unreliable import UnreliableServer
 
 _PROGRAMS = ("api", "solver", "worker", "mover", "scheduler", "planner")
@@ -38,7 +39,7 @@ class Faults:
     """Injects faults into a platform, with the random numbers of `chance`. Use it only in the main thread."""
 
     supervisor: Supervisor
-    proxy: ProxyProcess
+    proxy: ProxyProcess | Proxies
     receiver: UnreliableServer
     systems: UnreliableServer
     disk: SmallDisk | None
@@ -47,6 +48,8 @@ class Faults:
     chance: random.Random
     only: frozenset[str] = frozenset()
     """Names of the only faults to inject; empty: all that are possible here."""
+    servers: Servers | None = None
+    """The servers of the database, if there is a standby; None: the platform's own."""
     holders: Callable[[], Collection[int]] = tuple
     """Returns the ids of the processes that hold a job now."""
     _jumped: bool = False
@@ -83,9 +86,16 @@ class Faults:
         """
         self.undo_due(all_of_it=True)
         pids = self.supervisor.pids()
-        for name in _PROGRAMS if self._jumped else ():
-            _signal(pids.get(name), signal.SIGKILL)
+        for name in _programs(pids) if self._jumped else ():
+            _signal(pids[name], signal.SIGKILL)
         self.recorder.write("fault", name="over", detail="no more from here on", hit=True)
+
+    def fail_over(self) -> bool:
+        """Lose the primary for good, and promote the standby. Return whether that happened."""
+        detail = None if self.servers is None else self.servers.fail_over()
+        if detail is not None:
+            self.recorder.write("fault", name="fail_over", detail=detail, hit=True)
+        return detail is not None
 
     def _for(self, duration_s: float, undo: Callable[[], object]) -> str:
         self._later.append((time.monotonic() + duration_s, undo))
@@ -126,7 +136,7 @@ class Faults:
         return f"{len(chosen)} of {len(backends)}" if chosen else None
 
     def _kill_postmaster(self) -> str | None:
-        return _signal(self.supervisor.pids().get("postgres"), signal.SIGKILL)
+        return _signal(self._postmaster(), signal.SIGKILL)
 
     def _cut(self) -> str | None:
         ends = self.proxy.cut(self.chance.choice((0.3, 1.0)), self.chance)
@@ -163,26 +173,39 @@ class Faults:
         self.clock = replace(self.clock, origin=self.clock.origin + timedelta(seconds=jump_s))
         self.supervisor.change_environment(ClockSettings.environment(self.clock))
         pids = self.supervisor.pids()
-        now = [name for name in _PROGRAMS if name in pids and self.chance.random() < 0.5]
+        now = [name for name in _programs(pids) if self.chance.random() < 0.5]
         for name in now:
             _signal(pids[name], signal.SIGKILL)
         return f"{jump_s:+g} s for {', '.join(now)}"
 
     def _program(self) -> tuple[str, int | None]:
         pids = self.supervisor.pids()
-        name = self.chance.choice([name for name in _PROGRAMS if name in pids] or ["none"])
+        name = self.chance.choice(_programs(pids) or ["none"])
         return name, pids.get(name)
 
     def _pool_process(self) -> tuple[str, int | None]:
         """Return a pool process that is at work. If there is none, sometimes return one that waits for work."""
         pids, holders = self.supervisor.pids(), self.holders()
-        found = [(name, pid) for name in _POOLS if name in pids for pid in _children(pids[name], "")]
+        names = [name for name in _programs(pids) if _base(name) in _POOLS]
+        found = [(name, pid) for name in names for pid in _children(pids[name], "")]
         at_work = [(name, pid) for name, pid in found if pid in holders]
         waiting = found if self.chance.random() < _WAITING else []
         return self.chance.choice(at_work or waiting or [("none", None)])
 
     def _backends(self) -> list[int]:
-        return _children(self.supervisor.pids().get("postgres"), "postgres: plimsoll")
+        return _children(self._postmaster(), "postgres: plimsoll")
+
+    def _postmaster(self) -> int | None:
+        return self.supervisor.pids().get("postgres") if self.servers is None else self.servers.pid
+
+
+def _programs(pids: Mapping[str, int]) -> list[str]:
+    """Return the names of the running programs of the platform, second copies included."""
+    return [name for program in _PROGRAMS for name in pids if _base(name) == program]
+
+
+def _base(name: str) -> str:
+    return name.partition("-")[0]
 
 
 def _signal(pid: int | None, number: signal.Signals) -> str | None:

@@ -46,6 +46,12 @@ def soak_faults(arguments: list[str]) -> int:
         metavar="N",
         help="days of the Clock that moves are kept; default: all",
     )
+    parser.add_argument(
+        "--fail-over",
+        action="store_true",
+        help="run two APIs, schedulers, workers and movers; lose the database's primary in the middle, and promote its "
+        "standby",
+    )
     asked = parser.parse_args(arguments)
     folder = Path(tempfile.mkdtemp(prefix="plimsoll-soak-"))
     history = asked.history or folder / "history.jsonl"
@@ -70,6 +76,7 @@ def soak_faults(arguments: list[str]) -> int:
         speed=asked.speed,
         settle_s=asked.settle,
         history_days=asked.history_days,
+        fail_over=asked.fail_over,
     )
     run_faults(plan, folder, state, history, disk)
     if disk is not None:

@@ -7,10 +7,11 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +24,16 @@ from libs.reconcile.jobs import ADVANCE_EXECUTIONS, CYCLES, MOVE, SOLVE, WORLD_C
 from libs.simulator.fleet import made_up_fleet
 from libs.store.platform.database import Database
 from services.cli.client import Client as AdminClient
-from services.standalone.platform import Platform, running_platform
+from services.standalone.platform import running_platform
 from services.standalone.settings import StandaloneSettings
+from services.standalone.supervisor import Supervisor
 from soak.caller import Caller
+from soak.copies import launch_copies
 from soak.disk import SmallDisk
 from soak.faults import Faults
 from soak.history import Recorder
-from soak.proxy_process import ProxyProcess
+from soak.proxy_process import Proxies, ProxyProcess
+from soak.servers import Servers, both
 from soak.settle import settle
 from soak.systems import Systems
 from soak.systems_server import SystemsServer
@@ -93,6 +97,8 @@ class Plan:
     settle_s: float
     history_days: int | None = None
     """Days of the Clock after which moves are forgotten; None: never in a run."""
+    fail_over: bool = False
+    """True: a second copy of each process, and a database whose primary is lost in the middle of the work."""
     only: tuple[str, ...] = ()
     """Names of the only faults to inject; empty: all."""
     more: Mapping[str, str] = field(default_factory=dict)
@@ -111,18 +117,23 @@ def run_faults(
 
     is_enough   called now and then during the work; True ends the run at once, without a `final` record
     """
-    socket = folder / "proxy"
-    socket.mkdir()
+    sockets = [folder / f"proxy-{number}" for number in range(1 + plan.fail_over)]
+    for socket in sockets:
+        socket.mkdir()
     clock = ScaledClock(datetime.now(UTC), datetime.now(UTC), plan.speed)
-    settings = StandaloneSettings.model_validate({"PLIMSOLL_STATE_DIR": state, "DATABASE_URL": None})
     with ExitStack() as kept:
+        logs = StandaloneSettings.model_validate({"PLIMSOLL_STATE_DIR": state, "DATABASE_URL": None}).log_dir
+        kept.callback(shutil.copytree, logs, folder / "logs", dirs_exist_ok=True)
+        servers = kept.enter_context(Servers(state, folder, logs)) if plan.fail_over else None
+        database_url = None if servers is None else both(servers.urls)
+        settings = StandaloneSettings.model_validate({"PLIMSOLL_STATE_DIR": state, "DATABASE_URL": database_url})
         recorder = kept.enter_context(Recorder(history))
         world = World(recorder, plan.seed)
         receiver = kept.enter_context(Receiver(world, recorder))
         systems = Systems(recorder, plan.seed)
         server = kept.enter_context(SystemsServer(systems, recorder))
-        proxy = kept.enter_context(ProxyProcess(socket))
-        kept.callback(shutil.copytree, settings.log_dir, folder / "logs", dirs_exist_ok=True)
+        proxies = [kept.enter_context(ProxyProcess(one)) for one in sockets]
+        known: list[str] = []  # the URL that leads past the proxies
         platform = kept.enter_context(
             running_platform(
                 settings,
@@ -132,17 +143,17 @@ def run_faults(
                 world_cycles=_slowed(WORLD_CYCLES, _CYCLE_S * plan.speed)
                 | {ADVANCE_EXECUTIONS: _ADVANCE_EVERY_S * plan.speed},
                 more=_environment(plan, receiver) | server.environment((REGION, QUIET_REGION), folder),
-                route=proxy.route,
+                route=partial(_route, proxies, servers, known),
             )
         )
         recorder.write("run", **asdict(plan), small_disk=disk is not None)
         admin = AdminClient(platform.url, platform.token_file.read_text().strip())
         chance = random.Random(plan.seed)
-        database = Database(proxy.database_url, pool_size=2)
+        database = Database(known[0], pool_size=2)
         kept.callback(database.close)
         faults = Faults(
             platform.supervisor,
-            proxy,
+            proxies[0] if servers is None else Proxies(proxies),
             receiver,
             server,
             disk,
@@ -150,21 +161,23 @@ def run_faults(
             recorder,
             chance,
             only=frozenset(plan.only),
+            servers=servers,
             holders=lambda: load_holders(database),
         )
         over, gone = threading.Event(), threading.Event()
-        clients = _clients(plan, platform, admin, faults, world, systems, gone)
+        urls = [platform.url, launch_copies(platform.supervisor, kept)] if plan.fail_over else [platform.url]
+        clients = _clients(plan, urls, admin, faults, world, systems, gone)
         threads = [threading.Thread(target=work, args=(one, over), name=one.name, daemon=True) for one in clients]
         for thread in threads:
             thread.start()
         recorder.write("fault", name="begin", detail="from here on", hit=True)
-        if not _harm(plan, faults, database, is_enough):
+        tend = partial(_tend, platform.supervisor, servers)
+        if not _harm(plan, faults, tend, database, is_enough):
             gone.set()
             over.set()
             return
         faults.end()
         over.set()
-        tend = platform.supervisor.tend
         _end(threads, gone, tend, plan.settle_s)
         settle(admin, database, recorder, tend, s_max=plan.settle_s, is_up=lambda: _answers(platform.url))
 
@@ -189,7 +202,7 @@ def _environment(plan: Plan, receiver: Receiver) -> dict[str, str]:
 
 def _clients(
     plan: Plan,
-    platform: Platform,
+    urls: Sequence[str],
     admin: AdminClient,
     faults: Faults,
     world: World,
@@ -205,7 +218,7 @@ def _clients(
     image = made_up_fleet(REGION, servers=plan.servers, seed=plan.seed)
     types = list(image.snapshot.hardware_types)
     secret = admin.post("/v1/tokens", {"name": "planner", "role": "operator"})["secret"]
-    planner = Caller(platform.url, secret, "planner", faults.recorder, gone)
+    planner = Caller(urls, secret, "planner", faults.recorder, gone)
     bring_world(planner, (REGION, QUIET_REGION), types[0], faults.clock.now())
     found = []
     for number in range(plan.clients):
@@ -223,14 +236,16 @@ def _clients(
             world=world,
             systems=systems,
         )
-        caller = Caller(platform.url, secret, name, faults.recorder, gone)
+        caller = Caller(urls, secret, name, faults.recorder, gone)
         found.append(Client(caller, site, random.Random(seed), is_admin=role == "admin"))
     return found
 
 
-def _harm(plan: Plan, faults: Faults, database: Database, is_enough: Callable[[], bool]) -> bool:
+def _harm(
+    plan: Plan, faults: Faults, tend: Callable[[], None], database: Database, is_enough: Callable[[], bool]
+) -> bool:
     """Inject one fault after the other until the time is over; return False if is_enough ended it earlier."""
-    chance, tend = faults.chance, faults.supervisor.tend
+    chance, fails_over = faults.chance, plan.fail_over
     began_s, answers = time.monotonic(), faults.recorder.answers
     next_s = began_s + chance.expovariate(1 / plan.fault_every_s)
     watched_s = began_s
@@ -242,6 +257,8 @@ def _harm(plan: Plan, faults: Faults, database: Database, is_enough: Callable[[]
             faults.one()
             answers = faults.recorder.answers
             next_s = time.monotonic() + chance.expovariate(1 / plan.fault_every_s)
+        if fails_over and time.monotonic() >= began_s + plan.duration_s / 2:
+            fails_over = not faults.fail_over()
         if time.monotonic() >= watched_s + _WATCH_EVERY_S:
             watched_s = time.monotonic()
             record_held(database, faults.recorder)
@@ -249,6 +266,21 @@ def _harm(plan: Plan, faults: Faults, database: Database, is_enough: Callable[[]
             return False
         time.sleep(0.05)
     return True
+
+
+def _route(proxies: Sequence[ProxyProcess], servers: Servers | None, known: list[str], database_url: str) -> str:
+    """Return the URL of the database that leads through the proxies, and note the one that does not."""
+    known.append(database_url)
+    if servers is None:
+        return proxies[0].route(database_url)
+    return both((proxies[0].route(servers.urls[0]), proxies[1].route(servers.urls[1])))
+
+
+def _tend(supervisor: Supervisor, servers: Servers | None) -> None:
+    """Restart dead processes. Never waits."""
+    supervisor.tend()
+    if servers is not None:
+        servers.tend()
 
 
 def _answers(url: str) -> bool:

@@ -56,7 +56,8 @@ def what_happened(history: History) -> dict[str, int]:
     done = Counter(operation.what for operation in history.operations if operation.done is not None)
     hit = Counter(fault["name"] for fault in history.faults if fault.get("hit"))
     operations = {f"operations {kind}": done[kind] for kind in KINDS}
-    return found | operations | {f"faults {name}": hit[name] for name in cards(small_disk=True)}
+    faults = (*cards(small_disk=True), "fail_over")
+    return found | operations | {f"faults {name}": hit[name] for name in faults}
 
 
 def floor(history: History) -> dict[str, int]:
@@ -70,6 +71,7 @@ def floor(history: History) -> dict[str, int]:
     share = _FAULTS * dealt / sum(deck.values())
     least = {name: int(number * minutes) for name, number in MINUTELY.items()}
     least |= {f"operations {kind}": int(one.least * minutes) for kind, one in KINDS.items()}
+    least["faults fail_over"] = int(run.get("fail_over", False))
     once = int(run["duration_s"] >= _ONCE_S)
     return least | {f"faults {name}": max(once, int(share * number)) for name, number in deck.items()}
 

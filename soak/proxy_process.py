@@ -9,6 +9,7 @@ import json
 import random
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -27,7 +28,6 @@ class ProxyProcess:
             stdout=subprocess.PIPE,
             text=True,
         )
-        self.database_url = ""
 
     def __enter__(self) -> Self:
         return self
@@ -37,7 +37,6 @@ class ProxyProcess:
 
     def route(self, database_url: str) -> str:
         """Return a URL that leads through the proxy, like DatabaseProxy.route."""
-        self.database_url = database_url
         return str(self._ask("route", database_url))
 
     def cut(self, share: float, chance: random.Random) -> int:
@@ -54,6 +53,22 @@ class ProxyProcess:
         self._process.stdin.write(json.dumps(command) + "\n")
         self._process.stdin.flush()
         return json.loads(self._process.stdout.readline())
+
+
+class Proxies:
+    """A proxy for each server of a database, with the methods of one. Only one thread may use it."""
+
+    def __init__(self, proxies: Sequence[ProxyProcess]) -> None:
+        self._proxies = proxies
+
+    def cut(self, share: float, chance: random.Random) -> int:
+        """Break a share of the connections, like DatabaseProxy.cut."""
+        return sum(proxy.cut(share, chance) for proxy in self._proxies)
+
+    def stall(self, duration_s: float) -> None:
+        """Delay everything, like DatabaseProxy.stall."""
+        for proxy in self._proxies:
+            proxy.stall(duration_s)
 
 
 def main() -> None:

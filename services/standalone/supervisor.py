@@ -131,6 +131,10 @@ class Supervisor:
         """Return the process ids of the running children, by name."""
         return {child.command.name: child.process.pid for child in self._children if child.restart_at is None}
 
+    def command(self, name: str) -> Command:
+        """Return the command of a child."""
+        return next(child.command for child in self._children if child.command.name == name)
+
     def change_environment(self, more: Mapping[str, str]) -> None:
         """Add variables to every child's environment, from its next start on."""
         for child in self._children:

@@ -109,7 +109,7 @@ def forgotten_lease() -> None:
 
 
 def repeated_order() -> None:
-    """Let the orchestrator ask again under a new key if it did not hear an answer."""
+    """Let the orchestrator ask again under a new key while a system works on the old one."""
     from dataclasses import replace
 
     from libs.domain.action_outcome import Outcome
@@ -118,7 +118,7 @@ def repeated_order() -> None:
     right = outcomes.judge_answer
 
     def judge_answer(row: Any, phase: Any, answer: Any, terms: Any, now_s: float) -> Any:
-        if answer.outcome is Outcome.UNKNOWN and random.random() < _OFTEN:
+        if answer.outcome in (Outcome.RUNNING, Outcome.UNKNOWN) and random.random() < _OFTEN:
             return replace(row, attempt=row.attempt + 1)
         return right(row, phase, answer, terms, now_s)
 

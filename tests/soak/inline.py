@@ -95,7 +95,7 @@ def _run(
     admin.post(f"/v1/regions/{QUIET_REGION}/import", files=region_files(QUIET_REGION, 24, 1))
     fleet = made_up_fleet(REGION, servers=SERVERS, seed=1).snapshot
     secret = admin.post("/v1/tokens", {"name": "planner", "role": "operator"})["secret"]
-    planner = Caller(url, secret, "planner", recorder, over)
+    planner = Caller([url], secret, "planner", recorder, over)
     bring_world(planner, (REGION, QUIET_REGION), fleet.hardware_types[0], clock.now())
     threads = []
     for number in range(CLIENTS):
@@ -111,7 +111,7 @@ def _run(
             world=worlds[0],
             systems=worlds[1],
         )
-        client = Client(Caller(url, secret, f"client-{number}", recorder, over), site, random.Random(number))
+        client = Client(Caller([url], secret, f"client-{number}", recorder, over), site, random.Random(number))
         threads.append(threading.Thread(target=work, args=(client, over), daemon=True))
     for thread in threads:
         thread.start()

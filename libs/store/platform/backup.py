@@ -19,6 +19,7 @@ _VARIABLES = {
     "dbname": "PGDATABASE",
     "sslmode": "PGSSLMODE",
     "sslrootcert": "PGSSLROOTCERT",
+    "target_session_attrs": "PGTARGETSESSIONATTRS",
 }
 
 
