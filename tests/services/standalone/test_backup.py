@@ -149,15 +149,17 @@ def test_an_embedded_database_is_found_whether_it_runs_or_not(tmp_path: Path) ->
 
 
 def test_the_password_is_no_argument() -> None:
-    url = "postgresql://user:s3cret@host:5433/name?sslmode=require"
+    hosts = "host=first,second&port=5433,5434&target_session_attrs=read-write"
+    url = f"postgresql://user:s3cret@/name?sslmode=require&{hosts}"
     assert connection_environment(url) == {
         "PGUSER": "user",
         "PGPASSWORD": "s3cret",
-        "PGHOST": "host",
-        "PGPORT": "5433",
+        "PGHOST": "first,second",
+        "PGPORT": "5433,5434",
         "PGDATABASE": "name",
         "PGSSLMODE": "require",
+        "PGTARGETSESSIONATTRS": "read-write",
     }
-    with pytest.raises(ValueError, match="target_session_attrs") as refused:
-        connection_environment(f"{url}&target_session_attrs=any")
+    with pytest.raises(ValueError, match="application_name") as refused:
+        connection_environment(f"{url}&application_name=any")
     assert "s3cret" not in str(refused.value)
