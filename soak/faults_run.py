@@ -133,7 +133,6 @@ def run_faults(
         systems = Systems(recorder, plan.seed)
         server = kept.enter_context(SystemsServer(systems, recorder))
         proxies = [kept.enter_context(ProxyProcess(one)) for one in sockets]
-        known: list[str] = []  # the URL that leads past the proxies
         platform = kept.enter_context(
             running_platform(
                 settings,
@@ -143,13 +142,13 @@ def run_faults(
                 world_cycles=_slowed(WORLD_CYCLES, _CYCLE_S * plan.speed)
                 | {ADVANCE_EXECUTIONS: _ADVANCE_EVERY_S * plan.speed},
                 more=_environment(plan, receiver) | server.environment((REGION, QUIET_REGION), folder),
-                route=partial(_route, proxies, servers, known),
+                route=proxies[0].route if servers is None else partial(_route_both, proxies, servers),
             )
         )
         recorder.write("run", **asdict(plan), small_disk=disk is not None)
         admin = AdminClient(platform.url, platform.token_file.read_text().strip())
         chance = random.Random(plan.seed)
-        database = Database(known[0], pool_size=2)
+        database = Database(database_url or proxies[0].database_url, pool_size=2)
         kept.callback(database.close)
         faults = Faults(
             platform.supervisor,
@@ -268,12 +267,10 @@ def _harm(
     return True
 
 
-def _route(proxies: Sequence[ProxyProcess], servers: Servers | None, known: list[str], database_url: str) -> str:
-    """Return the URL of the database that leads through the proxies, and note the one that does not."""
-    known.append(database_url)
-    if servers is None:
-        return proxies[0].route(database_url)
-    return both((proxies[0].route(servers.urls[0]), proxies[1].route(servers.urls[1])))
+def _route_both(proxies: Sequence[ProxyProcess], servers: Servers, _: str) -> str:
+    """Return the URL of both servers that leads through their proxies."""
+    first, second = (proxy.route(url) for proxy, url in zip(proxies, servers.urls, strict=True))
+    return both((first, second))
 
 
 def _tend(supervisor: Supervisor, servers: Servers | None) -> None:

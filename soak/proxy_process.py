@@ -28,6 +28,8 @@ class ProxyProcess:
             stdout=subprocess.PIPE,
             text=True,
         )
+        self.database_url = ""
+        """URL of the database itself, not through the proxy; known after `route` was called."""
 
     def __enter__(self) -> Self:
         return self
@@ -37,6 +39,7 @@ class ProxyProcess:
 
     def route(self, database_url: str) -> str:
         """Return a URL that leads through the proxy, like DatabaseProxy.route."""
+        self.database_url = database_url
         return str(self._ask("route", database_url))
 
     def cut(self, share: float, chance: random.Random) -> int:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from soak.history import Recorder
 
-_DELAY_S_MAX = 3.0
+_DELAY_S_MAX = 5.0
 _FAILS, _BROKEN = 0.08, 0.04
 """Share of attempts that fail, and of actions that fail at every attempt."""
 _FIRST_RRU = 0.125

@@ -15,9 +15,13 @@ if the Clock jumps: it asks under a new key only if a system has said that the o
 """
 _PATIENT = 0.7
 _ENDED = frozenset({"done", "reversed", "aborted", "superseded"})
-_ABOUT_PLANS = {"start": 12, "resume": 8, "pause": 3, "abort": 1, "reverse": 1}
-_ABOUT_ACTIONS = {"approve": 20, "retry": 10, "complete": 20, "reject": 1, "skip": 1, "take_over": 1, "reverse": 1}
+_ABOUT_PLANS = {"start": 40, "resume": 40, "pause": 3, "abort": 1, "reverse": 1}
+_ABOUT_ACTIONS = {"approve": 60, "retry": 40, "complete": 40, "reject": 1, "skip": 1, "take_over": 1, "reverse": 1}
 """Command -> weight among those that are possible."""
+_BY_PHASE = 0.7
+"""Share of approvals that are about all actions of a phase."""
+_NOTHING = 30
+"""Weight of no command at all."""
 _ACTIONS_ENDED = frozenset({"done", "skipped"})
 
 
@@ -62,7 +66,8 @@ def command_action(client: Client) -> None:
     action = client.chance.choice([one for one in actions if verb in one["possible"]])
     if verb == "complete":
         _do_by_hand(client, found, action)
-    _command(client, found, verb, f"{verb}_action", action)
+    by_phase = verb == "approve" and client.chance.random() < _BY_PHASE
+    _command(client, found, verb, f"{verb}_action", action, by_phase=by_phase)
 
 
 def decide_action(client: Client) -> None:
@@ -92,12 +97,16 @@ def _open_execution(client: Client) -> Json | None:
 
 
 def _chosen(client: Client, weights: dict[str, int], possible: Collection[str]) -> str | None:
+    """Return one of the possible commands, or often none: an execution that is always disturbed does nothing."""
     found = {verb: weight for verb, weight in weights.items() if verb in possible}
-    return client.chance.choices(list(found), list(found.values()))[0] if found else None
+    return client.chance.choices([*found, None], [*found.values(), _NOTHING])[0]
 
 
-def _command(client: Client, execution: Json, verb: str, what: str, action: Json | None = None) -> None:
-    about = {} if action is None else {"level": "action", "subject": action["action"]}
+def _command(
+    client: Client, execution: Json, verb: str, what: str, action: Json | None = None, *, by_phase: bool = False
+) -> None:
+    level = "phase" if by_phase else "action"
+    about = {} if action is None else {"level": level, "subject": action[level]}
     client.write(what, "POST", f"{_path(execution)}/commands", {"verb": verb, "reason": "soak", **about})
 
 

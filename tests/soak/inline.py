@@ -42,7 +42,7 @@ def main(database_url: str, history: Path, seconds: float) -> None:
     """Run until a rule that can be checked at any time is broken, or the time is over and all is settled."""
     with Recorder(history) as recorder:
         world = World(recorder, 1)
-        systems = Systems(recorder, 1)
+        systems = Systems(recorder, 4)
         with Receiver(world, recorder) as receiver, SystemsServer(systems, recorder) as server:
             clock = ScaledClock(datetime.now(UTC), datetime.now(UTC), SPEED)
             os.environ.update(ENVIRONMENT | ClockSettings.environment(clock))

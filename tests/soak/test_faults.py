@@ -128,3 +128,24 @@ def test_the_clock_jumps_back_too_and_past_what_a_step_may_take(tmp_path: Path) 
     jumps = json.dumps(dealt(tmp_path, 50, only=("jump_clock",)))
     assert "-3600 s" in jumps
     assert "+100000 s" in jumps
+
+
+def test_a_second_copy_of_a_program_is_met_too(tmp_path: Path) -> None:
+    """Processes that are no program of the platform's, such as a standby, are left alone."""
+    copy = waiting()
+    faults = platform_of(tmp_path, {"standby": os.getpid(), "scheduler-2": copy.pid}, only=frozenset({"kill"}))
+    with faults.recorder:
+        faults.one()
+    copy.communicate()
+    assert copy.returncode == -signal.SIGKILL
+
+
+@pytest.mark.parametrize("detail", [None, "7 lost, 8 promoted"])
+def test_a_standby_that_is_behind_is_asked_again(detail: str | None, tmp_path: Path) -> None:
+    servers: Any = Nothing()
+    servers.fail_over = lambda: detail
+    faults = platform_of(tmp_path, {}, servers=servers)
+    with faults.recorder:
+        assert faults.fail_over() == (detail is not None)
+    said = [(fault["name"], fault["detail"]) for fault in History.read(tmp_path / "history.jsonl").faults]
+    assert said == ([] if detail is None else [("fail_over", detail)])
