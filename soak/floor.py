@@ -71,7 +71,7 @@ def floor(history: History) -> dict[str, int]:
     share = _FAULTS * dealt / sum(deck.values())
     least = {name: int(number * minutes) for name, number in MINUTELY.items()}
     least |= {f"operations {kind}": int(one.least * minutes) for kind, one in KINDS.items()}
-    least["faults fail_over"] = int(run.get("fail_over", False))
+    least |= {"faults fail_over": 1} if run.get("fail_over") else {}
     once = int(run["duration_s"] >= _ONCE_S)
     return least | {f"faults {name}": max(once, int(share * number)) for name, number in deck.items()}
 

@@ -100,7 +100,8 @@ def orders_are_of_active_events(history: History) -> Iterator[Violation]:
     known = _known(history)
     ids: dict[tuple[int, str], list[int]] = defaultdict(list)
     for execution, name in sorted(known.actions):
-        ids[known.executions[execution]["placement_plan_id"], name].append(execution)
+        if execution in known.executions:
+            ids[known.executions[execution]["placement_plan_id"], name].append(execution)
     events: dict[Action, Json] = {}
     count: dict[tuple[int, str], int] = defaultdict(int)
     for event in sorted(history.final.get("capacity_events", []), key=lambda event: event["capacity_event_id"]):

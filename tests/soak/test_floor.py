@@ -32,7 +32,13 @@ def test_every_fault_and_every_kind_of_operation_has_a_floor() -> None:
     assert all(least[f"faults {name}"] >= 1 for name in cards(small_disk=True))
     assert all(least[f"operations {kind}"] == int(2.5 * one.least) for kind, one in KINDS.items())
     assert sum(least[f"operations {kind}"] >= 1 for kind in KINDS) > 30
-    assert least.keys() == what_happened(history(quiet())).keys()
+    assert least.keys() == what_happened(history(quiet())).keys() - {"faults fail_over"}
+
+
+def test_a_run_with_a_standby_must_fail_over() -> None:
+    told = quiet()
+    told.records[0] = RUN | {"fail_over": True}
+    assert "faults fail_over: 0; at least 1 are required" in below_floor(history(told))
 
 
 def test_what_met_something_counts() -> None:
