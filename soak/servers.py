@@ -33,6 +33,8 @@ _IN_SYNC = sa.text("""
     SELECT count(*) FROM pg_stat_replication
     WHERE state = 'streaming' AND sync_state IN ('sync', 'quorum') AND flush_lsn >= CAST(:lsn AS pg_lsn)""")
 _LSN = sa.text("SELECT CAST(pg_current_wal_flush_lsn() AS text)")
+_PROMPT = "wal_receiver_status_interval = 1s\nwal_retrieve_retry_interval = 500ms\n"
+"""Settings of the standby: it tells soon how far it is, and connects again soon."""
 _PATIENCE_S = 60.0
 _RESTART_S = 0.2
 
@@ -133,6 +135,8 @@ class Servers:
         for lock in Path(into).glob(".s.PGSQL.*.lock"):  # the primary's: its socket is in its data folder
             lock.unlink()
         shutil.copyfile(home / "password", copy / "password")
+        with (copy / "data" / "postgresql.conf").open("a") as file:
+            file.write(_PROMPT)
         standby = self._kept.enter_context(prepared_postgres(copy))
         self._standby = self._kept_running(replace(standby.command, name="standby", ready=always_ready))
         self.urls = primary.url, standby.url
