@@ -54,7 +54,8 @@ def lend(
     """Return the servers to lend to reservations that can give no server away and expect none. Note in `departures`
     that they arrive.
 
-    A reservation that kept a server to the end of its loan borrows no other until that server has left.
+    A reservation that kept a server to the end of its loan borrows no other until that server has left. One that is
+    down does not count: it helps its borrower no more than a server that was never lent.
 
     Servers of shared buffers, which replace lost servers, are lent only if free ones alone do not help.
     """
@@ -62,7 +63,11 @@ def lend(
     if idle is None or not len(idle.id):
         return []
     present = Counter(spare.reservation_id for spare in snapshot.spares)
-    late = {spare.reservation_id for spare in snapshot.spares if spare.recalled_at is not None and spare.is_late(now)}
+    late = {
+        spare.reservation_id
+        for spare in snapshot.spares
+        if spare.recalled_at is not None and spare.is_late(now) and spare.is_up
+    }
     stock, loans = _Stock(idle), list[Loan]()
     for r in sorted(waiting):
         most = SPARES_MAX - present[r]

@@ -220,6 +220,36 @@ def test_at_its_limit_a_loan_ends_and_its_server_waits_until_it_can_be_spared(mo
     assert {mover.server(s).current_reservation for s in FREE} == {None}
 
 
+def test_a_lent_server_that_failed_does_not_keep_its_reservation_from_borrowing(mover: Mover) -> None:
+    say, name = mover.actuator.say, joined(mover)
+    mover.actuator.say = say
+    with mover.database.write() as tx:
+        open_event(
+            tx,
+            "west",
+            scope=UnavailabilityScope.SERVER,
+            scope_name=name,
+            kind=Unavailability.UNPLANNED,
+            reason="disk",
+            starts_at=mover.clock.now(),
+            ends_at=None,
+            actor="health",
+            now=mover.clock.now(),
+        )
+    end(mover)
+    mover.clock.sleep(LOAN_S_MAX + 60)
+    mover.tick()
+    ((overdue, borrower),) = lent(mover).items()
+    assert (overdue, borrower) == (name, "web"), "it cannot leave before its repair"
+    mover.retarget(server_00="web", server_04="db")
+    borrowed: set[str] = set()
+    for _ in range(40):
+        mover.tick(60)
+        borrowed |= {server for server, to in lent(mover).items() if to == "web"}
+    assert borrowed - {name}
+    assert {s: mover.server(s).current_reservation for s in WEB} == dict.fromkeys(WEB, "web") | {"server-04": "db"}
+
+
 def test_a_loan_lasts_three_times_as_long_as_the_plan_foretold(mover: Mover) -> None:
     web = reservation_id(read(mover.database), "web")
     with mover.database.write() as tx:
