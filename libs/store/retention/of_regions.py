@@ -86,24 +86,27 @@ _SOLVE_RUNS = _Rows(
            WHERE region_id = :region_id AND status IN ('committed', 'unchanged'))
        AND NOT EXISTS (SELECT FROM plans WHERE plans.solve_run_id = it.solve_run_id)""",
 )
-# An approval of a request counts until the request is decided, and one of a fall below *hold* until it is superseded.
+# An approval of a request counts until the request is decided. An approved fall below *hold* counts until a later one
+# supersedes it.
 _APPROVALS = _Rows(
     "approval_id",
     ("excepted_servers", "excepted_reservations", "approvals"),
     """status <> 'pending' AND coalesce(decided_at, created_at) < :before
-       AND (kind <> 'below_hold' OR status = 'superseded')
+       AND (kind <> 'below_hold' OR status <> 'approved')
        AND NOT EXISTS (
            SELECT FROM capacity_requests AS open WHERE open.capacity_request_id = it.capacity_request_id
            AND phase NOT IN ('granted', 'degraded', 'rejected', 'withdrawn'))""",
 )
-# The latest request of a live reservation says what it was granted.
+# A live reservation rests on its latest accepted request. If that is degraded, the latest granted one before it says
+# what was promised so far, and the churn budget reads it.
 _REQUESTS = _Rows(
     "capacity_request_id",
     ("capacity_requests",),
     """phase IN ('granted', 'degraded', 'rejected', 'withdrawn') AND changed_at < :before
        AND (phase IN ('rejected', 'withdrawn') OR EXISTS (
                SELECT FROM capacity_requests AS later WHERE later.reservation_id = it.reservation_id
-               AND later.capacity_request_id > it.capacity_request_id)
+               AND later.capacity_request_id > it.capacity_request_id
+               AND later.kind <> 'delete' AND later.phase IN ('granted', it.phase))
            OR EXISTS (
                SELECT FROM reservations WHERE reservations.reservation_id = it.reservation_id
                AND deleted_at < :before))

@@ -78,7 +78,8 @@ TABLES: Mapping[str, Retention] = MappingProxyType(
         "capacity_requests": Forgotten(
             by=FORGET_HISTORY,
             after=_HISTORY,
-            kept="undecided and scheduled ones; the latest of each live reservation; those of a plan that stays",
+            kept="undecided and scheduled ones; the latest granted one of each live reservation, and the latest "
+            "degraded one since; those of a plan that stays",
         ),
         "approvals": Forgotten(
             by=FORGET_HISTORY,

@@ -135,6 +135,31 @@ def test_requests_and_approvals_go_when_nothing_rests_on_them(west: Database) ->
     assert replaced not in ids(west, "capacity_requests")
 
 
+@pytest.mark.parametrize(
+    ("phases", "stay"),
+    [
+        (["granted", "degraded"], [0, 1]),
+        (["granted", "granted", "degraded", "degraded", "rejected"], [1, 3]),
+        (["degraded", "rejected"], [0]),
+        (["degraded", "withdrawn", "granted", "scheduled"], [2, 3]),
+    ],
+)
+def test_what_a_live_reservation_was_last_granted_stays(west: Database, phases: list[str], stay: list[int]) -> None:
+    with west.write() as tx:
+        made = [put(tx, REQUEST, bound=True, phase=phase, at=OLD) for phase in phases]
+    forget(west)
+    assert ids(west, "capacity_requests") == {made[k] for k in stay}
+
+
+def test_a_fall_below_the_promise_that_was_rejected_goes(west: Database) -> None:
+    with west.write() as tx:
+        for status in ("rejected", "superseded"):
+            put(tx, APPROVAL, request=None, kind="below_hold", status=status, at=OLD)
+        approved = put(tx, APPROVAL, request=None, kind="below_hold", status="approved", at=OLD)
+    assert forget(west) == 2
+    assert ids(west, "approvals") == {approved}
+
+
 def test_a_request_stays_with_its_plan(west: Database) -> None:
     with west.write() as tx:
         request = put(tx, REQUEST, bound=False, phase="rejected", at=OLD)
