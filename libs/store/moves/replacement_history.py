@@ -12,7 +12,8 @@ from libs.store.platform.database import Transaction
 
 # A plan of replacements sends a lost server to the buffer that the spare one comes from. It does not record who
 # replaces whom, so servers of one plan between the same two reservations are paired in their order. A server without a
-# failure at that time was not lost: the plan took a replacement back.
+# failure at that time was not lost: the plan took a replacement back. Nor was a failed one that leaves the buffer: it
+# goes home, because its MSB was lost and the spare server is needed no more.
 _PAIRS = """
     WITH changes AS (
         SELECT plan_id, plans.created_at, server_id, from_reservation_id, to_reservation_id
@@ -37,6 +38,8 @@ _PAIRS = """
                row_number() OVER (PARTITION BY plan_id, from_reservation_id, to_reservation_id ORDER BY server_id) AS n
         FROM changes JOIN failed USING (server_id)
         WHERE starts_at <= changes.created_at AND (ended_at IS NULL OR ended_at > changes.created_at)
+          AND from_reservation_id NOT IN (
+              SELECT reservation_id FROM reservations WHERE region_id = :region_id AND kind = 'shared_buffer')
         GROUP BY 1, 2, 3, 4, 5
     ), spares AS (
         SELECT plan_id, server_id AS spare_id, from_reservation_id AS buffer, to_reservation_id AS holder,

@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 
+from libs.domain.replacement import LossVerdict
 from libs.domain.reservation import ReservationSpec
 from libs.domain.unavailability import Unavailability, UnavailabilityScope
 from libs.store.fleet.unavailability_events import open_event
@@ -12,7 +13,7 @@ from services.mover.reconcilers.draw_replacements import DrawReplacements
 from tests.builders.clock import ManualClock
 from tests.builders.mover import Mover, http
 from tests.builders.region import region_image
-from tests.builders.stored import stored
+from tests.builders.stored import read, stored, targets
 
 SPECS = {
     "web": ReservationSpec(capacity_rru=6, rru={"hw-a": 1.0}, survives_msb_loss=False),
@@ -81,6 +82,26 @@ def test_a_replacement_is_timed_from_the_failure_until_the_spare_server_joins(mo
         assert found["median_s"] == found["most_s"] == (move.finished_at - failed_at).total_seconds()
     clock.sleep(timedelta(hours=3).total_seconds())
     assert (read(1)["drawn"], read(24)["drawn"]) == (0, 2)
+
+
+def test_a_spare_server_that_goes_back_is_no_replacement(database: Database, clock: ManualClock) -> None:
+    """web survives the loss of an MSB. So it needs no spare server once all of the MSB is lost."""
+    web = dict.fromkeys((f"server-{i:02d}" for i in (0, 1, 4, 5, 8, 9, 12, 13)), "web")
+    specs = {**SPECS, "web": ReservationSpec(capacity_rru=4, rru={"hw-a": 1.0})}
+    spares = {"server-10": "spare", "server-11": "spare"}
+    image = region_image(racks_per_msb=2, reservations=specs, current=web | spares, kind={"spare": "shared_buffer"})
+    stored(database, image)
+    mover = Mover(database, clock)
+    fail(mover, UnavailabilityScope.SERVER, "server-00")
+    clock.sleep(1)
+    assert DrawReplacements(database, clock, "west").reconcile() == {LossVerdict.DRAWN: 1}
+    fail(mover, UnavailabilityScope.MSB, "msb-00")
+    clock.sleep(1)
+    DrawReplacements(database, clock, "west").reconcile()
+    assert targets(read(database))["server-00"] == "web", "it has its server back"
+    found = http(mover).get("/v1/regions/west/replacements").json()
+    assert [(one["server"], one["reservation"]) for one in found["latest"]] == [("server-00", "web")]
+    assert found["drawn"] == 1
 
 
 def test_hours_are_bounded_and_the_region_must_exist(mover: Mover) -> None:
