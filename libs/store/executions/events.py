@@ -9,16 +9,16 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from libs.domain.action_event import closing_event, effect_of, wanted_event, way_to
-from libs.domain.capacity_event import LIVE, EventChange, EventStatus, Proposal, Writer
+from libs.domain.capacity_event import LIVE, CapacityEvent, EventChange, EventStatus, Proposal, Writer
 from libs.domain.execution_plan import Action, Phase
 from libs.domain.execution_progress import ActionProgress, ExecutionGraph, Progress
-from libs.domain.plan_execution import SETTLED, ExecutionState
+from libs.domain.plan_execution import FINAL, SETTLED, ExecutionState
 from libs.store.ledger.changes import change_events
 from libs.store.ledger.proposals import ConflictingEvents, check_proposals, propose_events
 from libs.store.platform.database import Transaction
-from libs.store.tables import capacity_event_antecedents, capacity_events, execution_actions
+from libs.store.tables import capacity_event_antecedents, capacity_events, execution_actions, plan_executions
 
-_A, _E = execution_actions.c, capacity_events.c
+_A, _E, _P = execution_actions.c, capacity_events.c, plan_executions.c
 _NEEDS = {Phase.SHIFT: Phase.UPSIZE, Phase.DOWNSIZE: Phase.SHIFT}
 """Phase -> the phase of the actions without which it must not happen. Other dependencies are about room only."""
 
@@ -106,6 +106,22 @@ def load_refused_starts(tx: Transaction, plan_execution_id: int, positions: Sequ
         else f"capacity event {row.capacity_event_id} needs event {row.antecedent_id}, which is {row.is_}"
         for row in tx.execute(query)
     }
+
+
+def find_execution_of(tx: Transaction, event: CapacityEvent) -> tuple[int, str] | None:
+    """Return the execution that has not ended and whose action the event belongs to, and the action; None if there is
+    none.
+    """
+    if event.action is None:
+        return None
+    query = (
+        sa.select(_A.plan_execution_id, _A.action)
+        .join_from(plan_executions, execution_actions, _A.plan_execution_id == _P.plan_execution_id)
+        .where(_P.placement_plan_id == event.placement_plan_id, _P.state.not_in([state.value for state in FINAL]))
+        .where(_A.action == event.action, _A.capacity_event_id == event.capacity_event_id)
+    )
+    row = tx.execute(query).one_or_none()
+    return None if row is None else (row.plan_execution_id, row.action)
 
 
 def follow_actions(

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Protocol
 
 from fastapi import APIRouter, Depends, Path, Query, Response
 from fastapi.responses import JSONResponse
 
-from libs.domain.capacity_event import EventChange, EventStatus, Writer
+from libs.domain.capacity_event import CapacityEvent, EventChange, EventStatus, Writer
+from libs.domain.plan_execution import Verb
 from libs.domain.principal import Role
+from libs.store.executions.events import find_execution_of
 from libs.store.executions.freezes import load_freezes_on
 from libs.store.ledger.changes import RefusedChange, change_events
 from libs.store.ledger.events import EventFilter, load_event, load_events, load_history
@@ -41,6 +45,13 @@ _NOUN = "capacity-events"
 _Id = Annotated[int, Path(ge=1, le=ID_MAX, description="Id of the event")]
 _OPERATOR = [Depends(require(Role.OPERATOR))]
 _EXECUTOR = [Depends(require(Role.EXECUTOR))]
+_VERBS: Mapping[EventStatus, Verb] = {
+    EventStatus.APPROVED: Verb.APPROVE,
+    EventStatus.SUCCEEDED: Verb.COMPLETE,
+    EventStatus.CANCELLED: Verb.SKIP,
+    EventStatus.SUPERSEDED: Verb.SKIP,
+}
+"""Status of an event -> the command that brings its action there."""
 
 
 class _Change(Protocol):
@@ -65,8 +76,10 @@ def _change_event(
         )
 
         def effect(tx: Transaction) -> Answer:
+            event = load_event(tx, capacity_event_id)
+            _require_no_execution(tx, event, status)
             if status is EventStatus.ACTIVE and not despite_freezes:
-                _require_no_freeze(tx, capacity_event_id, context.clock.now())
+                _require_no_freeze(tx, event, context.clock.now())
             change_events(tx, [change], actor=principal.name, now=context.clock.now())
             found = load_event(tx, capacity_event_id)
             return Answer(200, event_out(found), etag(found.generation))
@@ -82,15 +95,34 @@ def _change_event(
 _ChangeEvent = Annotated[_Change, Depends(_change_event)]
 
 
-def _require_no_freeze(tx: Transaction, capacity_event_id: int, now: datetime) -> None:
+def _require_no_execution(tx: Transaction, event: CapacityEvent, status: EventStatus) -> None:
+    """Raise a Problem if the event belongs to an execution that has not ended.
+
+    Such an event follows its action. Changed here, it would pass by the approvals and the four eyes of the execution.
+    """
+    found = find_execution_of(tx, event)
+    if found is None:
+        return
+    execution, action = found
+    verb = _VERBS.get(status)
+    given = ["show", str(execution)]
+    if verb is not None:
+        given = ["give", str(execution), verb.value, "--action", action, "--reason", "WHY"]
+    detail = (
+        f"Capacity event {event.capacity_event_id} belongs to {action} of plan execution {execution}, which has not "
+        f"ended, and follows that action. Use `{shlex.join(['plimsoll', 'execution', *given])}`."
+    )
+    raise Problem(409, "conflict", detail, plan_execution_id=execution, action=action)
+
+
+def _require_no_freeze(tx: Transaction, event: CapacityEvent, now: datetime) -> None:
     """Raise a Problem if the event has not begun, and a freeze of this moment holds it."""
-    event = load_event(tx, capacity_event_id)
     held = [one for one in load_freezes_on(tx, now) if one.holds_effect(event.effect)]
     if held and event.status is not EventStatus.ACTIVE:
         named = "; ".join(
             f"freeze {one.freeze_id} until {one.ends_at:%Y-%m-%d %H:%M}Z: {one.reason}" for one in held[:3]
         )
-        detail = f"Capacity event {capacity_event_id} may not begin now ({named}). Wait, end the freeze, or say "
+        detail = f"Capacity event {event.capacity_event_id} may not begin now ({named}). Wait, end the freeze, or say "
         raise Problem(409, "conflict", f"{detail}despite_freezes with a reason.")
 
 
@@ -188,7 +220,7 @@ def get_event(capacity_event_id: _Id, context: Context, response: Response) -> C
 )
 def post_decision(body: EventDecisionIn, change_event: _ChangeEvent) -> Response:
     """Approve, activate, cancel or supersede an event. It becomes active only when its antecedents have succeeded, and
-    no freeze holds it.
+    no freeze holds it. Commands of a plan's execution change the events of its actions, until it has ended.
     """
     return change_event(EventStatus(body.status.value), body.reason, None, body.despite_freezes)
 

@@ -5,10 +5,14 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from fastapi.testclient import TestClient
 
+from libs.domain.capacity_event import EventStatus
 from libs.domain.freeze import FreezeScope
+from libs.domain.plan_execution import Verb
 from libs.domain.principal import Role
 from libs.domain.reservation import ReservationSpec
 from libs.store.executions.freezes import insert_freeze
+from tests.builders.clock import ManualClock
+from tests.builders.executed_plan import Orchestrator
 from tests.builders.planning_inputs import put
 from tests.builders.region import region_image
 from tests.builders.stored import stored
@@ -216,3 +220,30 @@ def test_a_freeze_holds_the_activation_of_events_in_its_scope(client, database, 
     assert change(client, web, "decide", status="active", despite_freezes=True).status_code == 422
     assert change(client, web, "decide", status="active", despite_freezes=True, reason="it hurts").status_code == 200
     assert change(client, shift, "decide", status="cancelled").status_code == 200
+
+
+def test_the_events_of_an_execution_change_by_its_commands_alone(client, database, executor):
+    """Else one person could approve, or cancel, what the execution asks another person about."""
+    orchestrator = Orchestrator(database, ManualClock())
+    execution_id = orchestrator.create().plan_execution_id
+    action = "shift/shop/east/west"
+    event_id = orchestrator.events()[action].capacity_event_id
+    other = "downsize/shop-front/east/compute"
+
+    def refused(answer, command):
+        assert (answer.status_code, answer.json()["code"]) == (409, "conflict")
+        assert (answer.json()["plan_execution_id"], answer.json()["action"]) == (execution_id, action)
+        assert f"Use `plimsoll execution {command}`." in answer.json()["detail"]
+
+    give = f"give {execution_id} {{}} --action {action} --reason WHY"
+    refused(change(client, event_id, "decide", status="approved"), give.format("approve"))
+    refused(change(client, event_id, "decide", status="cancelled"), give.format("skip"))
+    orchestrator.command(execution_id, Verb.START)
+    refused(change(client, event_id, "decide", status="active"), f"show {execution_id}")
+    while orchestrator.events()[action].status is not EventStatus.ACTIVE:
+        orchestrator.tick()
+    refused(change(executor, event_id, "report", status="succeeded", achieved=0.1), give.format("complete"))
+    orchestrator.command(execution_id, Verb.ABORT)
+    orchestrator.run(execution_id, 3)
+    ended = change(client, orchestrator.events()[other].capacity_event_id, "decide", status="superseded")
+    assert ended.json()["code"] == "wrong_phase", "the execution no longer holds it: its status does"
