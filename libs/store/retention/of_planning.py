@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from libs.store.planner.executed_changes import latest_executed
 from libs.store.platform.database import Transaction
-from libs.store.retention.batches import Forget, allow_forgetting
+from libs.store.retention.batches import BATCH, Forget, allow_forgetting, first_owners
 from libs.store.tables import (
     approvals,
     executed_changes,
@@ -27,6 +27,21 @@ from libs.store.tables import (
     service_models,
 )
 
+_OF_EXECUTIONS = (approvals, freeze_overrides, gate_readings, execution_commands, execution_actions)
+_OF_PLANS = (executed_changes, placement_plan_files)
+_OF_A_RUN = [
+    *(
+        f"FROM {table.name} AS it JOIN plan_executions USING (plan_execution_id) "
+        "JOIN placement_plans AS made ON made.placement_plan_id = plan_executions.placement_plan_id "
+        "WHERE made.plan_run_id = owner"
+        for table in _OF_EXECUTIONS
+    ),
+    *(
+        f"FROM {table.name} JOIN placement_plans USING (placement_plan_id) WHERE plan_run_id = owner"
+        for table in _OF_PLANS
+    ),
+]
+
 # A version is in force until the next one. Keep the versions that a stored run was made from.
 _SUPERSEDED = """
     WITH ended AS (
@@ -40,9 +55,13 @@ _SUPERSEDED = """
     ORDER BY planning_input_version_id LIMIT :most"""
 
 
-def forget_plan_runs(tx: Transaction, *, before: datetime, executed_plans: int, most: int) -> int:
+def forget_plan_runs(
+    tx: Transaction, *, before: datetime, executed_plans: int, most: int, dependents_most: int = BATCH
+) -> int:
     """Delete up to `most` runs that ended before `before`, oldest first, with their models and plans. Return the number
     of deleted runs.
+
+    At most `dependents_most` rows of each table that goes with plans bound the batch too (first_owners).
 
     Keep the run of the target, and the runs of plans under execution. Keep those of the latest plans too, because the
     next plan takes its executed shares from them.
@@ -57,12 +76,13 @@ def forget_plan_runs(tx: Transaction, *, before: datetime, executed_plans: int, 
     kept = sa.select(plan.plan_run_id).where(plan.placement_plan_id.in_(needed))
     query = sa.select(run.plan_run_id).where(run.finished_at < before, run.plan_run_id.not_in(kept))
     old = tx.execute(query.order_by(run.plan_run_id).limit(most).with_for_update(skip_locked=True)).scalars().all()
+    old = first_owners(tx, old, _OF_A_RUN, most=dependents_most)
     plans = tx.execute(sa.select(plan.placement_plan_id).where(plan.plan_run_id.in_(old))).scalars().all()
     tx.execute(sa.update(plan_runs).where(run.plan_run_id.in_(old)).values(placement_plan_id=None))
     executions = sa.select(execution.plan_execution_id).where(execution.placement_plan_id.in_(plans))
-    for table in (approvals, freeze_overrides, gate_readings, execution_commands, execution_actions):
+    for table in _OF_EXECUTIONS:
         tx.execute(sa.delete(table).where(table.c.plan_execution_id.in_(executions)))
-    for table in (plan_executions, executed_changes, placement_plan_files, placement_plans):
+    for table in (plan_executions, *_OF_PLANS, placement_plans):
         tx.execute(sa.delete(table).where(table.c.placement_plan_id.in_(plans)))
     for table in (service_models, plan_runs):
         tx.execute(sa.delete(table).where(table.c.plan_run_id.in_(old)))

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from libs.store.capacity.readiness import forget_readiness
 from libs.store.fleet.regions import load_region
 from libs.store.platform.database import Transaction
-from libs.store.retention.batches import Forget, allow_forgetting
+from libs.store.retention.batches import Forget, allow_forgetting, first_owners
 
 # Keep the changes of the latest solve and later: plan_history rebuilds the targets around that plan from them.
 _CHANGES = """
@@ -40,11 +40,15 @@ class _Rows:
     old: str
 
     def forget(self, tx: Transaction, /, region_name: str, *, before: datetime, most: int) -> int:
-        """Delete up to `most` old rows of a region, oldest first. Return their number."""
+        """Delete up to `most` old rows of a region, oldest first, with the rows that belong to them. Their number
+        bounds the batch too (first_owners). Return the number of old rows.
+        """
         query = f"""
             SELECT {self.key} FROM {self.tables[-1]} AS it WHERE region_id = :region_id AND ({self.old})
             ORDER BY {self.key} LIMIT :most FOR UPDATE SKIP LOCKED"""
         old = tx.execute(sa.text(query), _which(tx, region_name, before, most)).scalars().all()
+        dependents = [f"FROM {table} WHERE {self.key} = owner" for table in self.tables[:-1]]
+        old = first_owners(tx, old, dependents, most=most)
         for table in self.tables:
             tx.execute(sa.text(f"DELETE FROM {table} WHERE {self.key} = ANY(:old)"), {"old": old})
         return len(old)

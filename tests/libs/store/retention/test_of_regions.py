@@ -1,6 +1,6 @@
 """Rows that are over and old go; rows in force stay, however old they are."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 import sqlalchemy as sa
@@ -92,6 +92,37 @@ def test_events_retirements_imports_and_simulations_go_when_they_are_over(west: 
     assert forget(west) == 5 * 4 + 1
     assert {table: ids(west, table) for table in stay} == stay
     assert forget(west) == 0
+
+
+def test_a_batch_is_bounded_by_what_goes_with_its_rows(west: Database) -> None:
+    with west.write() as tx:
+        for size in (3, 3, 9, 1):
+            made = put(tx, IMPORT, status="confirmed", at=OLD, decided=OLD)
+            tx.execute(
+                sa.text(
+                    "INSERT INTO import_items (import_id, item_index, action, server) "
+                    "SELECT :id, n, 'add', 's' FROM generate_series(1, :size) AS n"
+                ),
+                {"id": made, "size": size},
+            )
+    for left in (13, 10):
+        with west.write() as tx:
+            assert of_region("west")["imports"](tx, before=BEFORE, most=4) == 1
+            assert tx.execute(sa.text("SELECT count(*) FROM import_items")).scalar_one() == left
+    assert forget(west, most=4) == 2, "an import goes whole, however large it is"
+    assert not ids(west, "imports")
+
+
+def test_a_table_that_cannot_be_deleted_from_does_not_stop_the_others(west: Database) -> None:
+    with west.write() as tx:
+        put(tx, EVENT, at=OLD, ended=OLD)
+
+    def fail(tx: Transaction, /, *, before: datetime, most: int) -> int:
+        raise TimeoutError("the statement took too long")
+
+    with pytest.raises(TimeoutError, match="too long"):
+        forget_all(west, {**of_region("west"), "imports": fail}, before=BEFORE)
+    assert not ids(west, "unavailability_events")
 
 
 def test_plans_and_runs_go_up_to_the_latest_solve(west: Database) -> None:

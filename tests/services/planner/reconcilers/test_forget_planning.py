@@ -13,6 +13,7 @@ from libs.store.planner.plan_runs import create_plan_run, finish_plan_run, list_
 from libs.store.planner.planning_inputs import append_version, list_versions, load_version
 from libs.store.planner.service_models import save_service_models
 from libs.store.platform.refusals import NotFound
+from libs.store.retention.of_planning import forget_plan_runs
 from services.planner.cycle_tasks import JOBS
 from services.planner.reconcilers.forget_planning import ForgetPlanning
 from services.planner.settings import CycleSettings
@@ -140,6 +141,17 @@ def test_what_the_next_plan_learns_from_stays(database, plan, forget):
     assert plans(database)[0] == [made[3], made[2], made[1]]
     with database.snapshot() as tx:
         assert load_executed_shares(tx, plans=2) == before
+
+
+def test_a_batch_of_runs_is_bounded_by_the_rows_of_their_plans(database, plan):
+    for at in range(4):
+        plan(at)
+    for left in (3, 2, 1):
+        with database.write() as tx:
+            assert forget_plan_runs(tx, before=day(9), executed_plans=0, most=100, dependents_most=1) == 1
+        assert len(plans(database)[0]) == left
+    with database.write() as tx:
+        assert forget_plan_runs(tx, before=day(9), executed_plans=0, most=100, dependents_most=1) == 0
 
 
 def test_superseded_inputs_go_unless_a_run_pins_them(database, put, plan, forget):
