@@ -39,6 +39,23 @@ def most_grown(graph: ExecutionGraph, progress: Progress, only: Bools, *, ended:
     return found
 
 
+def most_over_plan(graph: ExecutionGraph, progress: Progress, only: Bools, *, ended: bool) -> Floats:
+    """Return (Q,) the most by which actions pass the sizes that a later plan counts on, in each pool.
+
+    only    (N,) the actions that count: those that the plan took as given
+    ended   True: nothing runs any more, so a size that was not reached is not reached
+
+    A shrink that has not happened still holds what the plan has given to others.
+    """
+    done = progress.is_in(ActionState.DONE)
+    reached = graph.before if ended else np.maximum(graph.before, progress.size)
+    over = np.where(done, progress.size, reached) - graph.after
+    counts = only & (graph.pool >= 0) & (over > 0)
+    found = np.zeros(len(graph.used))
+    np.add.at(found, graph.pool[counts], over[counts])
+    return found
+
+
 def fitting_starts(graph: ExecutionGraph, progress: Progress, ready: NDArray[np.integer[Any]]) -> Bools:
     """Return, per action of `ready`, whether its pool has room for it too, in the order given.
 

@@ -390,3 +390,35 @@ def test_a_fault_in_one_execution_stops_no_other(orchestrator, database, clock):
         with pytest.raises(RuntimeError, match="nonsense"):
             orchestrator.tick()
     assert orchestrator.load(second).state is ExecutionState.DONE
+
+
+@pytest.mark.parametrize("end", [Verb.PAUSE, Verb.ABORT])
+def test_a_shrink_that_has_not_happened_still_holds_its_room(orchestrator, database, clock, end):
+    """The next plan takes it as done, and gives its room to another service."""
+    orchestrator.plan_id = store_plan(database, (resize("a", 20.0, 5.0, Phase.DOWNSIZE),), clock, room=30.0)
+    first = orchestrator.start()
+    orchestrator.command(first, Verb.PAUSE)
+    orchestrator.tick()
+    orchestrator.plan_id = store_plan(database, (grow("c", 15.0, 29.0), grow("d", 0.0, 1.0)), clock, room=30.0)
+    clock.sleep(60.0)
+    orchestrator.command(first, end) if end is Verb.ABORT else None
+    second = orchestrator.start()
+    orchestrator.run(second, 5)
+    assert ("c", "east") not in orchestrator.world.sizes
+    if end is Verb.PAUSE:
+        orchestrator.command(first, Verb.RESUME)
+        orchestrator.run(second, 10)
+        assert orchestrator.world.sizes == {("a", "east"): 5.0, ("c", "east"): 29.0, ("d", "east"): 1.0}
+
+
+def test_an_execution_that_starts_after_the_plan_was_made_is_not_part_of_it(orchestrator, database, clock):
+    orchestrator.plan_id = store_plan(database, (grow("a", 10.0, 20.0),), clock, room=25.0)
+    first = orchestrator.create().plan_execution_id
+    clock.sleep(60.0)
+    orchestrator.plan_id = store_plan(database, (grow("b", 5.0, 15.0),), clock, room=24.0)
+    clock.sleep(60.0)
+    orchestrator.command(first, Verb.START)
+    orchestrator.run(first, 3)
+    second = orchestrator.start()
+    orchestrator.run(second, 5)
+    assert orchestrator.states(second) == {"upsize/b/east/hw": ActionState.WAITING}
