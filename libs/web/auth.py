@@ -26,6 +26,7 @@ from libs.store.platform.errors import UNAVAILABLE
 from libs.web.logins import (
     PREFIX,
     Client,
+    bearer_of,
     digest,
     find_client,
     log_name,
@@ -125,11 +126,10 @@ class Authentication:
                 return
 
     def _client(self, authorization: str | None, address: str) -> Client:
-        scheme, _, secret = (authorization or "").partition(" ")
-        if scheme.lower() != "bearer" or not secret:
+        secret = bearer_of(authorization)
+        if secret is None:
             self._charge_stranger(address)
             raise unauthenticated("unauthenticated", "Send the header Authorization: Bearer, and then a token.", "")
-        secret = secret.strip()
         key = digest(secret)
         known = self._rates is not None and key in self._rates.tokens
         if self._rates is not None:

@@ -33,6 +33,17 @@ class Client:
     identified: Identified | None = None
 
 
+def bearer_of(authorization: str | None) -> str | None:
+    """Return the bearer of an Authorization header; None if it has none."""
+    scheme, _, secret = (authorization or "").partition(" ")
+    return (secret.strip() or None) if scheme.lower() == "bearer" else None
+
+
+def no_such_token() -> Problem:
+    """Return the 401 for a token of the platform that opens nothing."""
+    return invalid_token("No such token, or it was revoked. Ask an admin for a new one.")
+
+
 def new_secret() -> str:
     """Return a new token, to be shown once."""
     return PREFIX + secrets.token_urlsafe(32)
@@ -60,7 +71,7 @@ def find_client(secret: str, database: Database, identity: Identity | None) -> C
     with database.snapshot() as tx:
         principal = load_principal(tx, digest(secret))
     if principal is None:
-        raise invalid_token("No such token, or it was revoked. Ask an admin for a new one.")
+        raise no_such_token()
     return Client(principal)
 
 

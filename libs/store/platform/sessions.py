@@ -1,7 +1,8 @@
 """Sessions of people in the pages. Only the SHA-256 of a session's secret is stored.
 
 A session has the rights of its token, read again at each request. So a token that is revoked, or loses an owner, takes
-effect at once. Browsers work in real time, so all times count by the database's now(), never by the Clock.
+effect at once. When a rotation ends a secret, it ends the sessions of that time too. Browsers work in real time, so all
+times count by the database's clock, never by the Clock.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import sqlalchemy as sa
 
 from libs.domain.principal import Principal, Role
 from libs.store.platform.database import Transaction
-from libs.store.tables import sessions
+from libs.store.tables import sessions, tokens
 
 IDLE_S_MAX = 2 * 3600.0
 """Seconds without a request after which a session ends."""
@@ -22,14 +23,23 @@ LIFE_S_MAX = 12 * 3600.0
 NOTED_EVERY_S = 60.0
 """Least seconds between two notes of a session's use, so that a page that polls costs few writes."""
 
+SESSIONS_MAX = 100
+"""Largest number of sessions of a token. A further one ends the oldest."""
+
 _ALIVE = f"""sessions.seen_at > now() - make_interval(secs => {IDLE_S_MAX})
     AND sessions.created_at > now() - make_interval(secs => {LIFE_S_MAX})"""
+_OPENED = """revoked_at IS NULL
+    AND (previous_until IS NULL OR previous_until > now() OR sessions.created_at > previous_until)"""
+"""Sessions whose token is as it was, or was rotated before they began, or has a secret in its grace."""
 _PRINCIPAL = f"""
     SELECT session_id, token_id, name, coalesce(person, name) AS person, role, owners, sessions.created_at,
            sessions.created_at + make_interval(secs => {LIFE_S_MAX}) AS ends_at,
            seen_at < now() - make_interval(secs => {NOTED_EVERY_S}) AS unnoted
     FROM sessions JOIN tokens USING (token_id)
-    WHERE sessions.secret_sha256 = :secret_sha256 AND revoked_at IS NULL AND {_ALIVE}"""
+    WHERE sessions.secret_sha256 = :secret_sha256 AND {_OPENED} AND {_ALIVE}"""
+_OLDEST = sa.text("""
+    DELETE FROM sessions WHERE session_id IN (
+        SELECT session_id FROM sessions WHERE token_id = :token_id ORDER BY session_id DESC OFFSET :most)""")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,20 +57,25 @@ class Session:
     unnoted: bool
 
 
-def start_session(tx: Transaction, token_id: int, *, secret_sha256: bytes) -> int:
-    """Start a session with the rights of a token. Return its id."""
-    values = {
-        "secret_sha256": secret_sha256,
-        "token_id": token_id,
-        "created_at": sa.func.now(),
-        "seen_at": sa.func.now(),
-    }
-    return int(tx.execute(sa.insert(sessions).values(values).returning(sessions.c.session_id)).scalar_one())
+def start_session(tx: Transaction, token_id: int, *, token_sha256: bytes, secret_sha256: bytes) -> int | None:
+    """Start a session with the rights of a token. Return its id; None if the secret of the token, whose digest is
+    `token_sha256`, has become invalid.
+    """
+    # Under the lock, a rotation comes before or after. After it, the clock of this moment is past its `previous_until`.
+    t, now = tokens.c, sa.func.clock_timestamp()
+    is_it = sa.or_(t.secret_sha256 == token_sha256, sa.and_(t.previous_sha256 == token_sha256, t.previous_until > now))
+    token = sa.select(t.token_id).where(t.token_id == token_id, t.revoked_at.is_(None), is_it)
+    if tx.execute(token.with_for_update(key_share=True)).one_or_none() is None:
+        return None
+    values = {"secret_sha256": secret_sha256, "token_id": token_id, "created_at": now, "seen_at": now}
+    made = int(tx.execute(sa.insert(sessions).values(values).returning(sessions.c.session_id)).scalar_one())
+    tx.execute(_OLDEST, {"token_id": token_id, "most": SESSIONS_MAX})
+    return made
 
 
 def load_session(tx: Transaction, secret_sha256: bytes) -> Session | None:
     """Return the session whose secret has this digest. Return None if it is unknown or has ended, or its token was
-    revoked.
+    revoked, or its secret rotated away.
     """
     row = tx.execute(sa.text(_PRINCIPAL), {"secret_sha256": secret_sha256}).one_or_none()
     if row is None:
@@ -103,5 +118,5 @@ def forget_sessions(tx: Transaction) -> int:
     """Delete the sessions that have ended by their limits, or with their token. Return their number."""
     ended = f"""
         DELETE FROM sessions USING tokens
-        WHERE tokens.token_id = sessions.token_id AND (revoked_at IS NOT NULL OR NOT ({_ALIVE}))"""
+        WHERE tokens.token_id = sessions.token_id AND NOT ({_OPENED} AND {_ALIVE})"""
     return tx.execute(sa.text(ended)).rowcount

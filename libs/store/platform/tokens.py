@@ -135,14 +135,14 @@ def set_person(tx: Transaction, token_id: int, person: str | None, *, generation
 
 def rotate_token(tx: Transaction, token_id: int, *, secret_sha256: bytes, grace_s: float, generation: int) -> Token:
     """Give a token another secret. The present secret stays valid for `grace_s` seconds. An older secret that was still
-    valid becomes invalid.
+    valid becomes invalid. Sessions from before the end of a secret end with it.
 
     The time counts by the database's clock, which does not go back, so an expired secret stays invalid. Raises
     NotFound, StaleGeneration.
     """
     values = {
         "previous_sha256": tokens.c.secret_sha256,
-        "previous_until": sa.func.now() + sa.func.make_interval(0, 0, 0, 0, 0, 0, grace_s),
+        "previous_until": sa.func.clock_timestamp() + sa.func.make_interval(0, 0, 0, 0, 0, 0, grace_s),
         "secret_sha256": secret_sha256,
     }
     return _change(tx, token_id, generation, values)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 from pydantic import Field
 
 from libs.domain.principal import Principal
@@ -13,6 +13,7 @@ from libs.store.platform.database import Transaction
 from libs.store.platform.sessions import IDLE_S_MAX, end_session, load_session_end, start_session
 from libs.web.auth import Asking, digest, new_session_secret
 from libs.web.context import Context
+from libs.web.logins import bearer_of, no_such_token
 from libs.web.openapi import problems
 from libs.web.problems import Problem
 from libs.web.whoami import SessionOut
@@ -31,7 +32,7 @@ class NewSessionOut(SessionOut):
 @router.post(
     "/sessions", operation_id="create_session", status_code=201, response_model=NewSessionOut, responses=problems(409)
 )
-def post_session(context: Context, principal: Asking) -> Response:
+def post_session(context: Context, principal: Asking, request: Request) -> Response:
     """Start a session with the rights of the token. It takes no Idempotency-Key: a saved answer would keep the secret.
 
     A session cannot start another, or it would outlive its limits.
@@ -41,9 +42,12 @@ def post_session(context: Context, principal: Asking) -> Response:
     token_id = principal.token_id
     if token_id is None:
         raise Problem(409, "needs_token", "Sessions are kept for tokens of the platform: log in with one (plim_...).")
+    sent = digest(bearer_of(request.headers.get("Authorization")) or "")
     secret = new_session_secret()
     with context.database.write() as tx:
-        session_id = start_session(tx, token_id, secret_sha256=digest(secret))
+        session_id = start_session(tx, token_id, token_sha256=sent, secret_sha256=digest(secret))
+        if session_id is None:  # it was revoked or rotated since the request came
+            raise no_such_token()
         ends_at = load_session_end(tx, session_id)
         assert ends_at is not None
         _audit(tx, "start", principal, session_id, context.clock.now())

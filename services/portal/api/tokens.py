@@ -188,7 +188,8 @@ def patch_token(
 def post_rotate(
     token_id: TokenId, body: RotateIn, expected: ExpectedGeneration, context: Context, principal: Asking
 ) -> Response:
-    """Change the secret. The present secret stays valid for `grace_s`; an older one in its grace ends now.
+    """Change the secret. The present secret stays valid for `grace_s`; an older one in its grace ends now. Sessions
+    that began before the end of a secret end with it.
 
     It takes no Idempotency-Key, because a saved answer would keep the secret. If the answer is lost, rotate again.
     """
