@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 
 from soak.deck import cards
 from soak.history import History
-from soak.judge.executions import ENDED
 from soak.judge.kinds import KINDS
+from soak.work.executing import ENDED
 
 MINUTELY: Mapping[str, float] = {
     "requests granted": 4.0,

@@ -12,8 +12,8 @@ from libs.store.platform.errors import UNAVAILABLE
 from services.cli.client import Client
 from services.cli.failure import CliFailure
 from soak.history import Json, Recorder
-from soak.judge.executions import ENDED
 from soak.watched_jobs import load_jobs
+from soak.work.executing import ENDED
 
 LISTS = {
     "regions": "/v1/regions",

@@ -14,10 +14,9 @@ from soak.history import History, Json, Operation
 from soak.judge.answers import seen_rows
 from soak.judge.violation import Violation
 from soak.systems import reservation_place, split_key
-from soak.work.executing import PATIENT_S
+from soak.work.executing import ENDED, PATIENT_S
 from soak.work.planned_world import RRU
 
-ENDED = frozenset({"done", "reversed", "aborted", "superseded"})
 _SAME = 1e-6
 Action = tuple[int, str]
 """An execution, and the id of an action."""

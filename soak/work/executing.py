@@ -14,7 +14,8 @@ PATIENT_S, IMPATIENT_S = 30 * 86_400.0, 300.0
 if the Clock jumps: it asks under a new key only if a system has said that the old request failed.
 """
 _PATIENT = 0.7
-_ENDED = frozenset({"done", "reversed", "aborted", "superseded"})
+ENDED = frozenset({"done", "reversed", "aborted", "superseded"})
+"""States of an execution that has ended."""
 _ABOUT_PLANS = {"start": 40, "resume": 40, "pause": 3, "abort": 1, "reverse": 1}
 _ABOUT_ACTIONS = {"approve": 60, "retry": 40, "complete": 40, "reject": 1, "skip": 1, "take_over": 1, "reverse": 1}
 """Command -> weight among those that are possible."""
@@ -22,7 +23,6 @@ _BY_PHASE = 0.7
 """Share of approvals that are about all actions of a phase."""
 _NOTHING = 30
 """Weight of no command at all."""
-_ACTIONS_ENDED = frozenset({"done", "skipped"})
 
 
 def execute(client: Client) -> None:
@@ -57,11 +57,9 @@ def command_action(client: Client) -> None:
     """Give a command about an action that should be possible now. An action that was taken over is done by hand."""
     found = _open_execution(client)
     listed = None if found is None else client.read("list_actions", f"{_path(found)}/actions?limit=1000")
-    actions = [one for one in (listed or {"items": []})["items"] if one["state"] not in _ACTIONS_ENDED]
-    if found is None or not actions:
-        return
+    actions = (listed or {"items": []})["items"]
     verb = _chosen(client, _ABOUT_ACTIONS, {verb for one in actions for verb in one["possible"]})
-    if verb is None:
+    if found is None or verb is None:
         return
     action = client.chance.choice([one for one in actions if verb in one["possible"]])
     if verb == "complete":
@@ -92,7 +90,7 @@ def look_at_ledger(client: Client) -> None:
 def _open_execution(client: Client) -> Json | None:
     """Return a random execution that has not ended; None if there is none."""
     listed = client.read("list_executions", "/v1/plan-executions?limit=10")
-    found = [one for one in (listed or {"items": []})["items"] if one["state"] not in _ENDED]
+    found = [one for one in (listed or {"items": []})["items"] if one["state"] not in ENDED]
     return client.chance.choice(found) if found else None
 
 
