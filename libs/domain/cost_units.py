@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import ceil, floor
 
 import numpy as np
 
@@ -96,7 +97,11 @@ def _fullest_msb(
 
     If no x will do, the bands cannot hold, and x is that without `most`.
     """
-    floor = max((_count(number / max(1, msbs.get(name, 1))) for name, number in least.items()), default=0.0)
+    lowest = max((_count(number / max(1, msbs.get(name, 1))) for name, number in least.items()), default=0.0)
+
+    evenly = max(lowest, _count(needed / max(1, sum(msbs.values()) - 1)))
+    if not most:
+        return evenly
 
     def others(x: float) -> float:
         return sum(min(most.get(name, np.inf), number * x) for name, number in msbs.items()) - x
@@ -104,17 +109,17 @@ def _fullest_msb(
     full, free, found = 0.0, sum(msbs.values()), []
     for name in sorted(msbs, key=lambda name: most.get(name, np.inf) / max(1, msbs[name])):
         # With x, the datacenters before this one are full, and those from here on are not.
-        found.append(max(floor, _count((needed - full) / max(1, free - 1))))
+        found.append(max(lowest, _count((needed - full) / max(1, free - 1))))
         full, free = full + most.get(name, np.inf), free - msbs[name]
     fits = [x for x in found if others(x) >= needed]
-    return min(fits, default=max(floor, _count(needed / max(1, sum(msbs.values()) - 1))))
+    return min(fits, default=evenly)
 
 
 def _room(servers: float) -> float:
     """Return a number of servers, rounded down unless it falls short of a whole number by rounding only."""
-    return float(np.floor(min(servers, SERVERS_MAX) * (1.0 + ROUNDING)))
+    return float(floor(min(servers, SERVERS_MAX) * (1.0 + ROUNDING)))
 
 
 def _count(servers: float) -> float:
-    """Return a number of servers, rounded up unless it exceeds a whole number by rounding only."""
-    return float(np.ceil(min(servers, SERVERS_MAX) * (1.0 - ROUNDING)))
+    """Return a number of servers, rounded up unless it exceeds a whole number by rounding only; 0 if below."""
+    return float(ceil(min(max(servers, 0.0), SERVERS_MAX) * (1.0 - ROUNDING)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from libs.domain.readiness import Availability, ReadinessRecord, RegionReadiness
+from libs.domain.server_counts import ServerCounts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +41,20 @@ class WorstReservation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ShortReservation:
+    """A reservation whose targets fall short of its capacity.
+
+    message   why, by the last finding, and what to do; None: no finding says that it is short
+    """
+
+    reservation_id: int
+    name: str
+    capacity_rru: float
+    shortfall_rru: float
+    message: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RegionChurn:
     """Preemptions of servers in use beside the churn budget, as the last solve of the region reported them.
 
@@ -68,6 +83,8 @@ class RegionSummary:
     embedded_buffer_rru   sum of the largest MSB over the reservations that survive the loss of one
     shared_buffer_rru     total of the shared buffers
     shortfall_rru         sum of the shortfalls
+    places                servers by place and hardware type, ordered by their names
+    short                 reservations with the largest shortfalls, largest first
     readiness             capacity that the guaranteed reservations held at the last look; None before the first look
     worst                 guaranteed reservations with the lowest availability, lowest first
     churn                 the churn budget at the last solve; None before the first solve
@@ -80,6 +97,8 @@ class RegionSummary:
     embedded_buffer_rru: float
     shared_buffer_rru: float
     shortfall_rru: float
+    places: tuple[ServerCounts, ...]
+    short: tuple[ShortReservation, ...]
     readiness: RegionReadiness | None = None
     worst: tuple[WorstReservation, ...] = ()
     churn: RegionChurn | None = None

@@ -102,6 +102,16 @@ class Coverage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReservationName:
+    """A reservation to choose from."""
+
+    reservation_id: int
+    name: str
+    owner: str
+    capacity_rru: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Reservation:
     """A reservation: its spec and its state. `current`, `target` and `held` are computed on reading.
 

@@ -107,6 +107,7 @@ MAY = {
     "POST /v1/regions/{region}/import": OPERATING,
     "GET /v1/regions/{region}/summary": EVERYBODY,
     "GET /v1/regions/{region}/supply": EVERYBODY,
+    "GET /v1/reservation-names": EVERYBODY,
     "GET /v1/reservations": EVERYBODY,
     "POST /v1/reservations": ASKING,
     "GET /v1/reservations/{reservation_id}": EVERYBODY,

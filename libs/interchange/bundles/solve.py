@@ -26,17 +26,27 @@ MANIFEST = "replay.json"
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Bundle:
-    """A region, and the seed and limits of its solve. `limits` holds the limits that are set, by name."""
+    """A region, and the seed and limits of its solve. `limits` holds the limits that are set, by name.
+
+    what_if   the changes that were imagined, and that the region has already; None: it is as it was
+    """
 
     region: RegionImage
     seed: int = 0
     limits: Mapping[str, float] = field(default_factory=dict)
+    what_if: Mapping[str, object] | None = None
 
 
-def bundle_of(snapshot: FleetSnapshot, *, seed: int, limits: Mapping[str, float | None]) -> Bundle:
+def bundle_of(
+    snapshot: FleetSnapshot,
+    *,
+    seed: int,
+    limits: Mapping[str, float | None],
+    what_if: Mapping[str, object] | None = None,
+) -> Bundle:
     """Return the bundle of a solve. Limits that are None or infinite are left out."""
     kept = {name: value for name, value in limits.items() if value is not None and math.isfinite(value)}
-    return Bundle(region=image_of(snapshot), seed=seed, limits=kept)
+    return Bundle(region=image_of(snapshot), seed=seed, limits=kept, what_if=what_if)
 
 
 def save_bundle(bundle: Bundle, path: str | os.PathLike[str]) -> None:
@@ -51,6 +61,8 @@ def save_bundle(bundle: Bundle, path: str | os.PathLike[str]) -> None:
         "seed": bundle.seed,
         "limits": dict(bundle.limits),
     }
+    if bundle.what_if is not None:
+        manifest["what_if"] = dict(bundle.what_if)
     files = dump_region(bundle.region) | {MANIFEST: (json.dumps(manifest, indent=2) + "\n").encode()}
     if path.suffix == ".zip":
         with replacing(path) as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
@@ -107,6 +119,7 @@ def _with_manifest(region: RegionImage, source: Mapping[str, Content]) -> Bundle
         try:
             found = parse_json(read_json(stream, MANIFEST))
             seed, limits = int(found.get("seed", 0)), {str(k): float(v) for k, v in found.get("limits", {}).items()}
+            what_if = None if found.get("what_if") is None else dict(found["what_if"])
         except (ValueError, AttributeError, TypeError) as error:
             raise InterchangeError([Problem(MANIFEST, None, None, f"is not a replay manifest: {error}")]) from error
-    return Bundle(region=region, seed=seed, limits=limits)
+    return Bundle(region=region, seed=seed, limits=limits, what_if=what_if)

@@ -120,6 +120,7 @@ def list_approvals(
     *,
     region: str | None = None,
     status: ApprovalStatus | None = None,
+    decided: bool | None = None,
     kind: ApprovalKind | None = None,
     owner: str | None = None,
     capacity_request_id: int | None = None,
@@ -127,7 +128,10 @@ def list_approvals(
     before: int | None = None,
     limit: int = 100,
 ) -> Page[Approval]:
-    """Return a page of approvals, latest first. `before` is the last id of the page before."""
+    """Return a page of approvals, latest first. `before` is the last id of the page before.
+
+    decided   True: only those that a person decided; False: only the others; None: both
+    """
     wanted = (
         (_REGION, region),
         (_OWNER, owner),
@@ -137,6 +141,8 @@ def list_approvals(
         (_table.c.plan_execution_id, plan_execution_id),
     )
     query = _SELECT.where(*(column == value for column, value in wanted if value is not None))
+    if decided is not None:
+        query = query.where(_table.c.decided_at.is_not(None) if decided else _table.c.decided_at.is_(None))
     if before is not None:
         query = query.where(_table.c.approval_id < before)
     rows = tx.execute(query.order_by(_table.c.approval_id.desc()).limit(limit + 1)).mappings()

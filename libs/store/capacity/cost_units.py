@@ -21,17 +21,18 @@ _USES = f"""
     WITH mine AS (
         SELECT * FROM reservations
         WHERE region_id = :region_id AND owner = ANY(:owners) AND kind = 'guaranteed'
-    ), bound AS (  -- UNION drops the second mention of a server that targets the reservation to which it is bound
+    ), bound AS (  -- a server is in one part only: by its target, else by its present binding, else by one in doubt
         SELECT mine.reservation_id, server_id, hardware_type_id, true AS targeted FROM mine
         JOIN servers ON target_reservation_id = mine.reservation_id WHERE {BY_TARGET}
-        UNION
+        UNION ALL
         SELECT mine.reservation_id, server_id, hardware_type_id, false FROM mine
         JOIN servers ON current_reservation_id = mine.reservation_id
         WHERE target_reservation_id IS DISTINCT FROM mine.reservation_id AND {BY_TARGET}
-        UNION
+        UNION ALL
         SELECT mine.reservation_id, server_id, hardware_type_id, false FROM mine
         JOIN servers ON servers.region_id = :region_id AND in_doubt_reservation_id = mine.reservation_id
-        WHERE target_reservation_id IS DISTINCT FROM mine.reservation_id AND {BY_TARGET}
+        WHERE target_reservation_id IS DISTINCT FROM mine.reservation_id
+          AND current_reservation_id IS DISTINCT FROM mine.reservation_id AND {BY_TARGET}
     ), by_type AS (
         SELECT reservation_id, name, count(*) AS held, count(*) FILTER (WHERE targeted) AS targeted
         FROM bound JOIN hardware_types USING (hardware_type_id) GROUP BY 1, 2

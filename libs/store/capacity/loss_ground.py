@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from libs.domain.msb_outlook import LossGround
 from libs.store.capacity.coverage import HELD
 from libs.store.fleet.regions import load_region
+from libs.store.platform.bulk import load_columns
 from libs.store.platform.database import Transaction
 
 _MSBS = """
@@ -27,7 +28,7 @@ _HELD = f"""
     FROM servers JOIN racks USING (rack_id)
     JOIN reservation_rru ON reservation_rru.reservation_id = current_reservation_id
                         AND reservation_rru.hardware_type_id = servers.hardware_type_id
-    WHERE servers.region_id = :region_id AND decommissioned_at IS NULL AND {HELD}
+    WHERE servers.region_id = %(region_id)s AND decommissioned_at IS NULL AND {HELD}
     GROUP BY 1, 2"""
 
 
@@ -42,9 +43,11 @@ def load_loss_ground(tx: Transaction, region: str) -> LossGround:
     row_of = {row.reservation_id: r for r, row in enumerate(reservations)}
     column_of = {row.msb_id: m for m, row in enumerate(msbs)}
     held = np.zeros((len(reservations), len(msbs)))
-    found = [row for row in tx.execute(sa.text(_HELD), values) if row.reservation_id in row_of]
-    rows, columns = [row_of[row.reservation_id] for row in found], [column_of[row.msb_id] for row in found]
-    held[rows, columns] = [row.rru for row in found]
+    found = load_columns(tx, _HELD, values, {"reservation_id": "i8", "msb_id": "i8", "rru": "f8"})
+    rows = np.array([row_of.get(one, -1) for one in found["reservation_id"].tolist()], np.int64)
+    columns = np.array([column_of[one] for one in found["msb_id"].tolist()], np.int64)
+    promised = rows >= 0
+    held[rows[promised], columns[promised]] = found["rru"][promised]
     return LossGround(
         datacenter=np.array([row.datacenter for row in msbs], object),
         msb=np.array([row.msb for row in msbs], object),

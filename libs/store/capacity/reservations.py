@@ -10,7 +10,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from libs.domain.finding import Finding
 from libs.domain.page import Page
-from libs.domain.reservation import Reservation, ReservationKind, ReservationSpec
+from libs.domain.reservation import Reservation, ReservationKind, ReservationName, ReservationSpec
 from libs.domain.reservation_phase import ReservationPhase
 from libs.reconcile.errors import StaleGeneration
 from libs.store.capacity.coverage import SHORT, coverage_query, load_coverage
@@ -135,6 +135,20 @@ def live_names(tx: Transaction, region: str) -> frozenset[str]:
     query = sa.select(reservations.c.name).join(regions, regions.c.region_id == reservations.c.region_id)
     query = query.where(regions.c.name == region, reservations.c.deleted_at.is_(None))
     return frozenset(tx.execute(query).scalars())
+
+
+def list_reservation_names(
+    tx: Transaction, region: str, *, kind: ReservationKind | None = None, after: int | None = None, limit: int = 100
+) -> Page[ReservationName]:
+    """Return a page of the live reservations of a region in order of id. `after` is the last id of the page before."""
+    columns = (reservations.c[name] for name in ReservationName.__dataclass_fields__)
+    query = sa.select(*columns).join(regions, regions.c.region_id == reservations.c.region_id)
+    query = query.where(regions.c.name == region, reservations.c.deleted_at.is_(None))
+    query = query.where(reservations.c.reservation_id > (after or 0))
+    if kind is not None:
+        query = query.where(reservations.c.kind == kind)
+    rows = tx.execute(query.order_by(reservations.c.reservation_id).limit(limit + 1)).mappings()
+    return Page.of([ReservationName(**row) for row in rows], limit, lambda one: one.reservation_id)
 
 
 def list_reservations(

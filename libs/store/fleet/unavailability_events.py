@@ -212,6 +212,7 @@ def list_events(
     region_name: str | None = None,
     *,
     is_open: bool | None = None,
+    kind: str | None = None,
     state: EventState | None = None,
     ended_after: datetime | None = None,
     after: int | None = None,
@@ -226,6 +227,8 @@ def list_events(
     query = _SELECT.where(key > (after or 0)).order_by(key).limit(limit + 1)
     if region_name is not None:
         query = query.where(_events.c.region_id == load_region(tx, region_name).region_id)
+    if kind is not None:
+        query = query.where(_events.c.kind == kind)
     if state is not None:
         query = query.where(_events.c.state == state.value)
     if is_open is not None:

@@ -2,59 +2,73 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import sqlalchemy as sa
 
-from libs.domain.region_summary import HardwareTypeSummary, RegionSummary
+from libs.domain.region_summary import HardwareTypeSummary, RegionSummary, ShortReservation
+from libs.domain.server_counts import ServerCounts
 from libs.store.capacity.coverage import SHORT, coverage_query
 from libs.store.capacity.readiness import load_region_readiness
 from libs.store.capacity.readiness_history import load_worst
 from libs.store.fleet.regions import load_region
-from libs.store.fleet.snapshot import LEAVING
 from libs.store.platform.database import Transaction
 from libs.store.platform.load_figures import load_last_solves
+from libs.store.regions.server_counts import count_by_place
 
-WORST_MAX = 10
-"""Reservations that a summary names."""
-
-_BY_TYPE = f"""
-    SELECT name AS hardware_type, counts.* FROM hardware_types JOIN (
-        SELECT hardware_type_id, count(*) AS servers, count(target_reservation_id) AS bound,
-               count(*) FILTER (WHERE target_reservation_id IS NULL AND unavailability <> 'unplanned'
-                                AND NOT {LEAVING}) AS free,
-               count(*) FILTER (WHERE in_use) AS in_use,
-               count(*) FILTER (WHERE current_reservation_id IS DISTINCT FROM target_reservation_id) AS to_move,
-               count(*) FILTER (WHERE unavailability = 'unplanned') AS unavailable,
-               count(*) FILTER (WHERE unavailability = 'planned') AS in_maintenance
-        FROM servers WHERE region_id = :region_id AND decommissioned_at IS NULL GROUP BY 1
-    ) AS counts USING (hardware_type_id) ORDER BY name COLLATE "C" """
+NAMED_MAX = 10
+"""Reservations of a kind that a summary names."""
 
 _COVERED = f"""
     WITH wanted AS (
-        SELECT reservation_id, kind, capacity_rru, survives_msb_loss FROM reservations
+        SELECT reservation_id, name, kind, capacity_rru, survives_msb_loss FROM reservations
         WHERE region_id = :region_id AND deleted_at IS NULL AND NOT scheduled
-    ), {coverage_query("target")}
+    ), {coverage_query("target")}, short AS (
+        SELECT reservation_id, name, coverage.capacity_rru, missing_rru AS shortfall_rru,
+               CASE WHEN phase <> 'granted' THEN message END AS message
+        FROM coverage JOIN wanted USING (reservation_id) LEFT JOIN reservation_statuses USING (reservation_id)
+        WHERE {SHORT} ORDER BY missing_rru DESC, reservation_id LIMIT :named_max
+    )
     SELECT count(*) AS reservations,
            count(*) FILTER (WHERE {SHORT}) AS degraded,
            coalesce(sum(coverage.capacity_rru), 0) AS capacity_rru,
            coalesce(sum(worst_msb_rru) FILTER (WHERE survives_msb_loss), 0) AS embedded_buffer_rru,
            coalesce(sum(total_rru) FILTER (WHERE kind = 'shared_buffer'), 0) AS shared_buffer_rru,
-           coalesce(sum(missing_rru) FILTER (WHERE {SHORT}), 0) AS shortfall_rru
+           coalesce(sum(missing_rru) FILTER (WHERE {SHORT}), 0) AS shortfall_rru,
+           (SELECT coalesce(json_agg(short), '[]') FROM short) AS short
     FROM coverage JOIN wanted USING (reservation_id)"""
 
 
 def load_region_summary(tx: Transaction, region_name: str) -> RegionSummary:
     """Return the counts of a region's servers and buffers. Raises NotFound."""
     region_id = load_region(tx, region_name).region_id
-    by_type = tx.execute(sa.text(_BY_TYPE), {"region_id": region_id}).mappings()
-    covered = tx.execute(sa.text(_COVERED), {"region_id": region_id}).mappings().one()
-    types = tuple(
-        HardwareTypeSummary(**{key: value for key, value in row.items() if key != "hardware_type_id"})
-        for row in by_type
-    )
+    covered = tx.execute(sa.text(_COVERED), {"region_id": region_id, "named_max": NAMED_MAX}).mappings().one()
+    places = count_by_place(tx, region_name)
     return RegionSummary(
-        hardware_types=types,
-        **covered,
+        hardware_types=_by_type(places),
+        places=places,
+        **{**covered, "short": tuple(ShortReservation(**one) for one in covered["short"])},
         readiness=load_region_readiness(tx, [region_name]).get(region_name),
-        worst=load_worst(tx, region_id, most=WORST_MAX),
+        worst=load_worst(tx, region_id, most=NAMED_MAX),
         churn=next((solve.churn for solve in load_last_solves(tx, region_name)), None),
+    )
+
+
+def _by_type(places: Iterable[ServerCounts]) -> tuple[HardwareTypeSummary, ...]:
+    """Return the sums over the places of each hardware type, by name."""
+    of_type: dict[str, list[ServerCounts]] = {}
+    for one in places:
+        of_type.setdefault(one.hardware_type, []).append(one)
+    return tuple(
+        HardwareTypeSummary(
+            hardware_type=name,
+            servers=sum(one.servers for one in found),
+            bound=sum(one.bound for one in found),
+            free=sum(one.free for one in found),
+            in_use=sum(one.in_use for one in found),
+            to_move=sum(one.to_move for one in found),
+            unavailable=sum(one.down for one in found),
+            in_maintenance=sum(one.maintenance for one in found),
+        )
+        for name, found in sorted(of_type.items())
     )

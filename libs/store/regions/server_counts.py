@@ -2,46 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import sqlalchemy as sa
 
+from libs.domain.server_counts import ServerCounts
 from libs.store.capacity.coverage import BY_TARGET, HELD
 from libs.store.fleet.regions import load_region
 from libs.store.fleet.snapshot import LEAVING
 from libs.store.platform.database import Transaction
 from libs.store.platform.refusals import NotFound
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerCounts:
-    """Servers of one hardware type in one MSB. They are those of a region, or those of one reservation.
-
-    bound        with a reservation as target
-    joined       in a reservation now
-    arriving     bound, and not in that reservation yet
-    departing    in a reservation, and bound to another or to none
-    free         bound to none, not down, and not announced for retirement
-    down         unavailable for an unplanned reason
-    maintenance  unavailable for a planned reason
-    held_rru, target_rru   of the one reservation; None for a whole region
-    """
-
-    datacenter: str
-    msb: str
-    hardware_type: str
-    servers: int
-    bound: int
-    joined: int
-    arriving: int
-    departing: int
-    free: int
-    in_use: int
-    down: int
-    maintenance: int
-    held_rru: float | None
-    target_rru: float | None
-
 
 _COUNTED = """
     SELECT datacenters.name AS datacenter, msbs.name AS msb, hardware_types.name AS hardware_type, counts.*
@@ -55,6 +23,7 @@ _OF_REGION = f"""
                             AND target_reservation_id IS NOT NULL) AS arriving,
            count(*) FILTER (WHERE target_reservation_id IS DISTINCT FROM current_reservation_id
                             AND current_reservation_id IS NOT NULL) AS departing,
+           count(*) FILTER (WHERE target_reservation_id IS DISTINCT FROM current_reservation_id) AS to_move,
            count(*) FILTER (WHERE target_reservation_id IS NULL AND unavailability <> 'unplanned'
                             AND NOT {LEAVING}) AS free,
            count(*) FILTER (WHERE in_use) AS in_use,
@@ -71,6 +40,7 @@ _OF_RESERVATION = f"""
                             AND current_reservation_id IS DISTINCT FROM :id) AS arriving,
            count(*) FILTER (WHERE current_reservation_id = :id
                             AND target_reservation_id IS DISTINCT FROM :id) AS departing,
+           count(*) FILTER (WHERE target_reservation_id IS DISTINCT FROM current_reservation_id) AS to_move,
            0::bigint AS free, count(*) FILTER (WHERE in_use AND current_reservation_id = :id) AS in_use,
            count(*) FILTER (WHERE unavailability = 'unplanned') AS down,
            count(*) FILTER (WHERE unavailability = 'planned') AS maintenance,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from typing import Annotated
+
+from fastapi import APIRouter, Query
 from pydantic import Field
 
 from libs.domain.msb_outlook import MsbOutlook
@@ -14,7 +16,7 @@ from libs.web.openapi import problems
 from services.broker.api.regions import RegionName
 
 router = APIRouter(prefix="/v1/regions", tags=["regions"])
-_SHORT_MAX = 50
+_NAMED_MAX = 50
 
 
 class ShortAfterLossOut(ResponseModel):
@@ -42,7 +44,7 @@ class MsbLossOut(ResponseModel):
     reservations_short: int = Field(description="Reservations that would hold less than they are promised")
     broken: int = Field(description="Of them, those that are promised to survive the loss of an MSB")
     missing_rru: float = Field(description="RRU that the loss adds to what these reservations lack")
-    short: list[ShortAfterLossOut] = Field(description=f"At most {_SHORT_MAX} of them, most missing RRU first")
+    short: list[ShortAfterLossOut] = Field(description="The first `named_max` of them, most missing RRU first")
 
 
 class MsbLossesOut(ResponseModel):
@@ -53,17 +55,23 @@ class MsbLossesOut(ResponseModel):
 
 
 @router.get("/{region}/msb-losses", operation_id="foresee_msb_losses", responses=problems(404))
-def get_msb_losses(region: RegionName, context: Context) -> MsbLossesOut:
+def get_msb_losses(
+    region: RegionName,
+    context: Context,
+    named_max: Annotated[
+        int, Query(ge=0, le=_NAMED_MAX, description="Largest number of reservations to name for each MSB")
+    ] = _NAMED_MAX,
+) -> MsbLossesOut:
     """Tell for each MSB which reservations would hold less than they are promised if it went now."""
     with context.database.snapshot() as tx:
         ground = load_loss_ground(tx, region)
-    return MsbLossesOut(region=region, items=[_out(one) for one in foresee_msb_losses(ground)])
+    return MsbLossesOut(region=region, items=[_out(one, named_max) for one in foresee_msb_losses(ground)])
 
 
-def _out(one: MsbOutlook) -> MsbLossOut:
+def _out(one: MsbOutlook, named_max: int) -> MsbLossOut:
     values = {name: getattr(one, name, None) for name in MsbLossOut.model_fields}
     return MsbLossOut.model_validate(
-        {**values, "reservations_short": len(one.short), "short": [*map(_short, one.short[:_SHORT_MAX])]}
+        {**values, "reservations_short": len(one.short), "short": [*map(_short, one.short[:named_max])]}
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path, Response
+from fastapi import APIRouter, Depends, Path, Query, Response
 from pydantic import ConfigDict, Field
 
 from libs.domain.principal import Role
@@ -30,6 +30,7 @@ from libs.web.model import PageOf, RequestModel, ResponseModel, SomeName
 from libs.web.openapi import headers, problems
 from libs.web.policy_model import policy_change, policy_sent
 from libs.web.reasons import GivenReason
+from services.broker.api.server_counts_out import ServerCountsOut
 from services.broker.policy_approval import ask_for_policy
 
 router = APIRouter(prefix="/v1/regions", tags=["regions"])
@@ -131,6 +132,16 @@ class RegionChurnOut(ResponseModel):
     held_back: int = Field(description="Servers that the solve would have exchanged with a larger budget")
 
 
+class ShortReservationOut(ResponseModel):
+    """A reservation whose targets fall short of its capacity."""
+
+    reservation_id: int
+    name: str
+    capacity_rru: float = Field(description="Promised RRU")
+    shortfall_rru: float = Field(description="RRU that the targets lack")
+    message: str | None = Field(description="For people: why, by the last finding, and what to do; null: none says so")
+
+
 class RegionSummaryOut(ResponseModel):
     """A region in a few numbers. RRU count the target bindings, except in readiness and worst."""
 
@@ -141,6 +152,12 @@ class RegionSummaryOut(ResponseModel):
     embedded_buffer_rru: float
     shared_buffer_rru: float
     shortfall_rru: float
+    short: list[ShortReservationOut] = Field(
+        description="At most ten reservations with the largest shortfalls, largest first"
+    )
+    places: list[ServerCountsOut] | None = Field(
+        description="Servers by MSB and hardware type; null unless `places` asks for them"
+    )
     readiness: RegionReadinessOut | None = Field(description="null: the platform has not looked yet")
     worst: list[WorstReservationOut] = Field(
         description="At most ten guaranteed reservations with the lowest availability, lowest first"
@@ -215,12 +232,17 @@ def patch_region(
 
 
 @router.get("/{region}/summary", operation_id="get_region_summary", responses=problems(404))
-def get_region_summary(region: RegionName, context: Context) -> RegionSummaryOut:
+def get_region_summary(
+    region: RegionName,
+    context: Context,
+    places: Annotated[bool, Query(description="Also count the servers of each MSB, by hardware type")] = False,
+) -> RegionSummaryOut:
     """Count the region's servers by hardware type, and its reservations by state."""
     with context.database.snapshot() as tx:
         found = load_region_summary(tx, region)
     counts = {name: getattr(found, name) for name in RegionSummaryOut.model_fields}
-    return RegionSummaryOut.model_validate({**counts, "worst": [_worst(one) for one in found.worst]})
+    counts |= {"worst": [_worst(one) for one in found.worst], "places": found.places if places else None}
+    return RegionSummaryOut.model_validate(counts)
 
 
 def _worst(one: WorstReservation) -> WorstReservationOut:

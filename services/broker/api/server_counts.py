@@ -5,34 +5,15 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from pydantic import Field
 
 from libs.store.regions.server_counts import count_by_place
 from libs.web.context import Context
 from libs.web.model import ResponseModel, SomeName
 from libs.web.openapi import problems
 from services.broker.api.regions import RegionName
+from services.broker.api.server_counts_out import ServerCountsOut
 
 router = APIRouter(prefix="/v1/regions", tags=["regions"])
-
-
-class ServerCountsOut(ResponseModel):
-    """Servers of one hardware type in one MSB."""
-
-    datacenter: str
-    msb: str
-    hardware_type: str
-    servers: int
-    bound: int = Field(description="With a reservation as target")
-    joined: int = Field(description="In a reservation now")
-    arriving: int = Field(description="Bound, and not in that reservation yet")
-    departing: int = Field(description="In a reservation, and bound to another or to none")
-    free: int = Field(description="Bound to none, not down, and not announced for retirement")
-    in_use: int = Field(description="Runs containers")
-    down: int = Field(description="Unavailable for an unplanned reason")
-    maintenance: int = Field(description="Unavailable for a planned reason")
-    held_rru: float | None = Field(description="RRU that the reservation holds here now; null without `reservation`")
-    target_rru: float | None = Field(description="RRU that its targets give here; null without `reservation`")
 
 
 class PlacesOut(ResponseModel):

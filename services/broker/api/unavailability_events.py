@@ -138,6 +138,7 @@ def get_events(
     paging: Paging,
     region: Annotated[SomeName | None, Query(description="Of this region only")] = None,
     is_open: Annotated[bool | None, Query(alias="open", description="true: not ended; false: ended")] = None,
+    kind: Annotated[Literal["planned", "unplanned"] | None, Query(description="Of this kind only")] = None,
     state: Annotated[EventState | None, Query(description="In this state only; queued: waiting")] = None,
     ended_after: Annotated[Moment | None, Query(description="Only those that ended after this moment")] = None,
 ) -> PageOf[UnavailabilityEventOut]:
@@ -145,7 +146,14 @@ def get_events(
     after = paging.after(_NOUN)
     with context.database.snapshot() as tx:
         page = list_events(
-            tx, region, is_open=is_open, state=state, ended_after=ended_after, after=after, limit=paging.limit
+            tx,
+            region,
+            is_open=is_open,
+            kind=kind,
+            state=state,
+            ended_after=ended_after,
+            after=after,
+            limit=paging.limit,
         )
     items = [UnavailabilityEventOut.model_validate(event) for event in page.items]
     return PageOf(items=items, next_cursor=next_cursor(_NOUN, page.next_cursor))

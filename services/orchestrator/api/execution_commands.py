@@ -11,9 +11,8 @@ from pydantic import ConfigDict, Field, model_validator
 from libs.domain.plan_execution import Command, CommandLevel, ExecutionState, RecordedCommand, RejectKind, Verb
 from libs.domain.principal import Role
 from libs.executions.give_command import give_or_refuse
-from libs.executions.graphs import load_graph
+from libs.executions.graphs import load_graph, load_seen_progress
 from libs.flux.execution.command_answers import foretell_answers
-from libs.store.executions.actions import load_progress
 from libs.store.executions.commands import list_commands
 from libs.store.executions.executions import load_execution
 from libs.store.executions.freezes import load_calendar
@@ -160,7 +159,7 @@ def get_answers(
     now = context.clock.now()
     with context.database.snapshot() as tx:
         execution = load_execution(tx, plan_execution_id)
-        graph, progress = load_graph(tx, plan_execution_id), load_progress(tx, plan_execution_id)
+        graph, progress = load_graph(tx, plan_execution_id), load_seen_progress(tx, execution)
         calendar = load_calendar(tx, plan_execution_id, now)
     try:
         found = foretell_answers(graph, execution.state, progress, level, subject or "", now.timestamp(), calendar)

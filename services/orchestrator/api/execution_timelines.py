@@ -12,11 +12,10 @@ from pydantic import Field
 from libs.domain.execution_plan import Phase
 from libs.domain.gate import GateMode, Verdict
 from libs.domain.plan_execution import SETTLED, ActionState
-from libs.executions.graphs import load_graph
+from libs.executions.graphs import load_graph, load_seen_progress
 from libs.flux.execution.forecast import forecast
 from libs.flux.execution.gate_standings import GateStanding, gate_standings
 from libs.flux.execution.lanes import INTERVALS_MAX, LaneKind, lanes_of
-from libs.store.executions.actions import load_progress
 from libs.store.executions.commands import load_readings
 from libs.store.executions.executions import load_execution
 from libs.store.executions.figures import load_action_times
@@ -114,7 +113,7 @@ def get_timeline(plan_execution_id: ExecutionId, context: Context, lanes_max: _L
     now_s = context.clock.now().timestamp()
     with context.database.snapshot() as tx:
         found = load_execution(tx, plan_execution_id)
-        graph, progress = load_graph(tx, plan_execution_id), load_progress(tx, plan_execution_id)
+        graph, progress = load_graph(tx, plan_execution_id), load_seen_progress(tx, found)
         began_s, ended_s = load_action_times(tx, plan_execution_id, len(graph.actions))
     foretold = forecast(graph, progress, found.terms, began_s, ended_s, now_s)
     kind, lanes = lanes_of(graph, progress, foretold, lanes_max, now_s)
@@ -156,7 +155,7 @@ def get_gates(plan_execution_id: ExecutionId, context: Context) -> GateStandings
     now = context.clock.now()
     with context.database.snapshot() as tx:
         found = load_execution(tx, plan_execution_id)
-        graph, progress = load_graph(tx, plan_execution_id), load_progress(tx, plan_execution_id)
+        graph, progress = load_graph(tx, plan_execution_id), load_seen_progress(tx, found)
         readings = load_readings(tx, plan_execution_id, since=now - _READ_LATELY) if found.terms.gates else {}
     standings = gate_standings(graph, progress, found.terms, readings, now)[:_GATES_MAX]
     actions = [graph.actions[one.position].action for one in standings]

@@ -13,7 +13,7 @@ from libs.domain.execution_plan import Phase
 from libs.domain.execution_progress import PHASES, STATES, ExecutionGraph, Progress
 from libs.domain.plan_execution import FINAL, ActionState, ExecutionState, PlanExecution, Verb
 from libs.domain.principal import Role
-from libs.executions.graphs import load_graph
+from libs.executions.graphs import load_graph, load_seen_progress
 from libs.executions.shared_room import with_shared_room
 from libs.flux.execution.commands import possible_action_verbs, possible_verbs
 from libs.flux.execution.figures import figures_of
@@ -21,7 +21,6 @@ from libs.flux.execution.freezes import FrozenPlan, frozen_actions
 from libs.flux.execution.next_steps import unmet
 from libs.flux.execution.waits import Waits
 from libs.plan_check.check import PlanRefusedError
-from libs.store.executions.actions import load_progress
 from libs.store.executions.commands import list_readings
 from libs.store.executions.executions import list_executions, load_execution
 from libs.store.executions.freezes import load_calendar
@@ -214,7 +213,7 @@ def get_execution(plan_execution_id: ExecutionId, context: Context, response: Re
     """Return one execution, the number of its actions by phase and state, and how much of its plan it carried out."""
     with context.database.snapshot() as tx:
         found = load_execution(tx, plan_execution_id)
-        graph, progress = load_graph(tx, plan_execution_id), load_progress(tx, plan_execution_id)
+        graph, progress = load_graph(tx, plan_execution_id), load_seen_progress(tx, found)
         frozen = frozen_plan(tx, found, context.clock.now())
     response.headers.update(etag(found.generation))
     counts: dict[Phase, dict[ActionState, int]] = {}
@@ -239,7 +238,7 @@ def get_actions(
     after, now = paging.after(_ACTIONS), context.clock.now()
     with context.database.snapshot() as tx:
         found = load_execution(tx, plan_execution_id)
-        graph, progress = load_graph(tx, plan_execution_id), load_progress(tx, plan_execution_id)
+        graph, progress = load_graph(tx, plan_execution_id), load_seen_progress(tx, found)
         calendar = load_calendar(tx, plan_execution_id, now)
         room = with_shared_room(tx, found, graph)
     frozen = frozen_actions(graph, progress, calendar, now.timestamp())
@@ -283,7 +282,7 @@ def frozen_plan(tx: Transaction, one: PlanExecution, now: datetime) -> FrozenPla
     calendar = load_calendar(tx, one.plan_execution_id, now)
     if not calendar.freezes or one.state in FINAL:
         return FrozenPlan()
-    graph, progress = load_graph(tx, one.plan_execution_id), load_progress(tx, one.plan_execution_id)
+    graph, progress = load_graph(tx, one.plan_execution_id), load_seen_progress(tx, one)
     return frozen_actions(graph, progress, calendar, now.timestamp()).plan
 
 

@@ -9,7 +9,7 @@ from services.pages.api import Json
 from services.pages.parts.heatmap import Cell, HeatMap, Row, by_place, shade_of
 from services.pages.parts.words import number
 
-COUNTS = ("servers", "bound", "joined", "arriving", "departing", "free", "in_use", "down", "maintenance")
+COUNTS = ("servers", "bound", "joined", "arriving", "departing", "to_move", "free", "in_use", "down", "maintenance")
 MODES = {
     "bound": "bound",
     "free": "free",
@@ -24,11 +24,10 @@ _WORDS = {"bound": "bound", "free": "free", "to_move": "to move", "in_use": "in 
 
 
 def sums(items: Sequence[Mapping[str, object]]) -> dict[str, float]:
-    """Return the sums of counts. A server that changes reservations is one to move, though it arrives and departs."""
+    """Return the sums of counts."""
     total = {name: float(sum(int(str(one[name])) for one in items)) for name in COUNTS}
     for name in ("held_rru", "target_rru"):
         total[name] = sum(float(str(one[name] or 0)) for one in items)
-    total["to_move"] = max(total["arriving"], total["departing"])
     return total
 
 
@@ -78,7 +77,7 @@ def region_map(items: Sequence[Json], mode: str, servers_url: Callable[[str, str
 def sums_of(found: Iterable[Mapping[str, float]]) -> dict[str, float]:
     """Return the sums of figures that have the same names."""
     parts = list(found)
-    names = [*COUNTS, "to_move", "held_rru", "target_rru"]
+    names = [*COUNTS, "held_rru", "target_rru"]
     return {name: sum(part[name] for part in parts) for name in names}
 
 

@@ -47,6 +47,18 @@ document.addEventListener("htmx:afterRequest", (event) => {
   note(event.detail.failed ? "The platform does not answer. What you see is of the last update." : NOTE);
 });
 
+// A part that the page fetches after it is shown says when it cannot.
+for (const failure of ["htmx:responseError", "htmx:sendError"]) {
+  document.addEventListener(failure, (event) => {
+    if (!event.target.matches("[data-fetched]")) return;
+    const said = document.createElement("p");
+    said.className = "problem";
+    said.role = "alert";
+    said.textContent = "The platform did not answer. Reload the page to ask again.";
+    event.target.replaceChildren(said);
+  });
+}
+
 const NOTE = "This page updates itself while it is visible. Nothing moves while you point at a table.";
 
 function reveal() {

@@ -5,14 +5,15 @@ from __future__ import annotations
 from starlette.responses import Response
 
 from libs.domain.principal import Role
-from services.pages.api import ApiProblem, Json
+from services.pages.api import ApiProblem, Json, Part
 from services.pages.parts.changes import changes
-from services.pages.parts.table import Column, Table
+from services.pages.parts.table import ROWS_MAX, Column, Table
 from services.pages.parts.words import moment_markup, spaced
 from services.pages.visit import Shown, Visit, go_to, segment, to_region
 
 _WORDS = {"approve": "Approve", "reject": "Reject"}
-_DECIDED_MAX = 200
+_WAITING_MAX = 50
+"""Approvals that the page shows with their forms. A link leads to further ones."""
 
 
 def show_approvals(visit: Visit) -> Shown | Response:
@@ -30,11 +31,15 @@ def show_approvals(visit: Visit) -> Shown | Response:
                 trouble = "Somebody changed it after you read it. Below is what it says now: decide again."
         else:
             return go_to(to_region(region, "approvals"))
-    waiting = visit.api.items("/v1/approvals", region=region, status="pending")
-    waiting.sort(key=lambda one: str(one["created_at"]))
+    part = visit.api.part(
+        "/v1/approvals", region=region, status="pending", most=_WAITING_MAX, cursor=visit.query.get("waiting.after")
+    )
+    waiting = sorted(part.items, key=lambda one: str(one["created_at"]))
     limits = visit.api.get(f"/v1/regions/{segment(region)}/approval-limits")
-    recent = [one for one in visit.api.items("/v1/approvals", region=region, most=_DECIDED_MAX) if one["decided_at"]]
-    table = _decided(visit, recent)
+    table = _decided(
+        visit,
+        visit.api.part("/v1/approvals", region=region, decided="true", most=ROWS_MAX, cursor=visit.query.get("after")),
+    )
     return Shown(
         template="approvals.html",
         title="Approvals",
@@ -50,6 +55,9 @@ def show_approvals(visit: Visit) -> Shown | Response:
                 {**one, "changes": changes(one["before"], one["change"]), "why_not": _why_not(visit, one, limits)}
                 for one in waiting
             ],
+            "waiting_max": _WAITING_MAX,
+            "waiting_next": part.next_cursor and table.url(**{"waiting.after": part.next_cursor}),
+            "waiting_first": "waiting.after" in visit.query and table.url(**{"waiting.after": None}),
             "trouble": trouble,
             "reason": visit.form.get("reason", "") if trouble else "",
             "words": _WORDS,
@@ -80,7 +88,7 @@ def _why_not(visit: Visit, one: Json, limits: Json) -> str:
     return ""
 
 
-def _decided(visit: Visit, rows: list[Json]) -> Table:
+def _decided(visit: Visit, part: Part) -> Table:
     return Table(
         name="decisions",
         caption="Past decisions",
@@ -92,7 +100,8 @@ def _decided(visit: Visit, rows: list[Json]) -> Table:
             Column("asked", "Asked by", lambda a: ", ".join(a["asked_by"])),
             Column("at", "Decided", lambda a: a["decided_at"], lambda a: moment_markup(a["decided_at"], visit.now)),
         ],
-        rows=rows,
+        rows=part.items,
+        next_cursor=part.next_cursor,
         path=visit.path,
         query=visit.query,
         empty="Nothing was decided here yet.",

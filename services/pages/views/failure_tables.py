@@ -7,12 +7,13 @@ from typing import Any
 
 from markupsafe import Markup
 
-from services.pages.api import Json
+from services.pages.api import Json, Part
 from services.pages.parts.table import Column, Table
 from services.pages.parts.words import duration, moment_markup, number, parse_moment, said, spaced
 from services.pages.visit import Visit, link_markup, to_region
 
-_NAMED_MAX = 3
+NAMED_MAX = 3
+"""Reservations that the outlook names for each MSB."""
 _VERDICTS = {"now": "good", "queued": "warn", "refused": "bad"}
 _STATES = {"allowed": "info", "queued": "warn", "awaiting_approval": "warn", "refused": "bad", "announced": ""}
 _STATE_WORDS = {
@@ -75,7 +76,7 @@ def _short(region: str, one: Json) -> Markup:
             number(short["capacity_rru"]),
             "" if short["survives_msb_loss"] else ", not guarded",
         )
-        for short in one["short"][:_NAMED_MAX]
+        for short in one["short"]
     ]
     more = one["reservations_short"] - len(parts)
     if more > 0:
@@ -126,7 +127,7 @@ def _buffer_state(one: Json) -> Markup:
     return _badge("bad" if missing >= wanted else "warn", f"{number(missing)} missing")
 
 
-def of_failures(visit: Visit, failed: Sequence[Json]) -> Table:
+def of_failures(visit: Visit, failed: Part) -> Table:
     """Return the failures that are open."""
     return Table(
         name="failures",
@@ -139,12 +140,12 @@ def of_failures(visit: Visit, failed: Sequence[Json]) -> Table:
             Column("since", "Since", lambda one: one["starts_at"], _at(visit, "starts_at")),
             Column("until", "Expected back", lambda one: one["ends_at"], _at(visit, "ends_at")),
         ],
-        rows=failed,
+        rows=failed.items,
+        next_cursor=failed.next_cursor,
         path=visit.path,
         query=visit.query,
         empty="Nothing is down. Health systems report failures to /v1/unavailability-events.",
         order="-since",
-        cut="These are the first 1,000 failures." if len(failed) == 1000 else "",
     )
 
 
@@ -200,8 +201,9 @@ def _told(one: Json, end: str) -> object:
     return _badge("info", "on its way") if took is None else duration(took)
 
 
-def of_maintenance(visit: Visit, events: Sequence[Json]) -> Table:
+def of_maintenance(visit: Visit, planned: Part, refused: Sequence[Json]) -> Table:
     """Return planned events: under way, waiting, announced, and those that were refused lately."""
+    events = [*planned.items, *refused]
     names = {one["unavailability_event_id"]: one["scope_name"] for one in events}
     return Table(
         name="maintenance",
@@ -218,6 +220,7 @@ def of_maintenance(visit: Visit, events: Sequence[Json]) -> Table:
             Column("ends", "Ends", lambda one: one["ends_at"], _at(visit, "ends_at")),
         ],
         rows=events,
+        next_cursor=planned.next_cursor,
         path=visit.path,
         query=visit.query,
         empty="No maintenance is under way or waits. `plimsoll drain` asks for it.",

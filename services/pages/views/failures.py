@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from libs.domain.principal import Role
-from services.pages.api import ApiProblem, Json
+from services.pages.api import ApiProblem, Json, Part
 from services.pages.views import failure_tables as tables
 from services.pages.visit import Shown, Visit, segment
 
@@ -22,9 +22,10 @@ def show_failures(visit: Visit) -> Shown:
     """Show the page; with a scope and a place in the URL, also what maintenance of it would be answered."""
     region = visit.place("region")
     path = f"/v1/regions/{segment(region)}"
-    losses = visit.api.get(f"{path}/msb-losses")["items"]
+    losses = visit.api.get(f"{path}/msb-losses", named_max=tables.NAMED_MAX)["items"]
     replaced = visit.api.get(f"{path}/replacements", hours=LATELY_H)
-    events = visit.api.items("/v1/unavailability-events", region=region, open="true")
+    failed = _open(visit, region, "unplanned", "failures.after")
+    planned = _open(visit, region, "planned", "maintenance.after")
     refused = visit.api.items(
         "/v1/unavailability-events",
         region=region,
@@ -33,13 +34,11 @@ def show_failures(visit: Visit) -> Shown:
     )
     buffers = visit.api.items("/v1/reservations", region=region, kind="shared_buffer")
     loans = visit.api.items("/v1/loans", region=region)
-    failed = [one for one in events if one["kind"] == "unplanned"]
-    planned = [one for one in events if one["kind"] == "planned"]
     main = tables.of_losses(visit, region, losses)
     spare = tables.of_buffers(visit, region, [{**one, "lent": _lent(one, loans)} for one in buffers])
     down = tables.of_failures(visit, failed)
     past = tables.of_replacements(visit, region, replaced)
-    maintenance = tables.of_maintenance(visit, [*planned, *reversed(refused)])
+    maintenance = tables.of_maintenance(visit, planned, list(reversed(refused)))
     return Shown(
         template="failures.html",
         title="Buffers and failures",
@@ -70,10 +69,18 @@ def show_failures(visit: Visit) -> Shown:
             "wanted": sum(one["spec"]["capacity_rru"] for one in buffers),
             "there": sum(one["status"]["held_rru"] for one in buffers),
             "lent": len(loans),
-            "waiting": sum(one["state"] in ("queued", "awaiting_approval") for one in planned),
-            "underway": sum(one["state"] == "allowed" for one in planned),
+            "waiting": sum(one["state"] in ("queued", "awaiting_approval") for one in planned.items),
+            "underway": sum(one["state"] == "allowed" for one in planned.items),
+            "planned_cut": planned.next_cursor is not None or "maintenance.after" in visit.query,
             **_foreseen(visit, region),
         },
+    )
+
+
+def _open(visit: Visit, region: str, kind: str, after: str) -> Part:
+    """Return the open events of a kind, from the cursor in the URL on."""
+    return visit.api.part(
+        "/v1/unavailability-events", region=region, open="true", kind=kind, cursor=visit.query.get(after)
     )
 
 

@@ -55,8 +55,8 @@ def show_region(visit: Visit) -> Shown:
     """Show one region."""
     name = visit.place("region")
     path = f"/v1/regions/{segment(name)}"
-    region, summary = visit.api.get(path), visit.api.get(f"{path}/summary")
-    places = visit.api.get(f"{path}/server-counts")["items"]
+    region, summary = visit.api.get(path), visit.api.get(f"{path}/summary", places="true")
+    places = summary["places"]
     mode = visit.query.get("show", "bound")
     mode = mode if mode in MODES else "bound"
     return Shown(
@@ -65,7 +65,7 @@ def show_region(visit: Visit) -> Shown:
         region=name,
         section="",
         command=("status", name),
-        sources=[path, f"{path}/summary", f"{path}/server-counts"],
+        sources=[path, f"{path}/summary?places=true"],
         live=True,
         table=(types := _types(visit, summary)),
         values={
@@ -95,13 +95,10 @@ def _findings(visit: Visit, region: Json, summary: Json) -> list[Finding]:
         for one in region["conditions"]
         if one["status"] == "False"
     ]
-    short = visit.api.get("/v1/reservations", region=name, short="true", limit=_NAMED_MAX)["items"]
+    short = summary["short"][:_NAMED_MAX]
     for one in short:
-        missing = (
-            f"{number(one['status']['target']['shortfall_rru'])} RRU short of {number(one['spec']['capacity_rru'])}"
-        )
-        granted = next(c for c in one["status"]["conditions"] if c["type"] == "Granted")
-        said = f"{one['name']} is {missing}. {granted['message'] if granted['status'] == 'False' else ''}".strip()
+        missing = f"{number(one['shortfall_rru'])} RRU short of {number(one['capacity_rru'])}"
+        said = f"{one['name']} is {missing}. {one['message'] or ''}".strip()
         found.append(Finding("bad", "Short", said, to_region(name, "reservations", one["name"]), "Open"))
     more = summary["degraded"] - len(short)
     if more > 0:

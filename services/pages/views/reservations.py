@@ -21,7 +21,8 @@ PAST = timedelta(days=30)
 _PHASES = ("granted", "degraded", "pending", "scheduled")
 _KINDS = {"granted": "good", "degraded": "bad", "pending": "info", "scheduled": "", "deleted": ""}
 _UNDER_WAY_MAX = 100
-_NOT_EXPLAINED = ("wrong_phase", "contradiction", "conflict", "rate_limited")
+_ASKS = ("explain", "server", "to")
+"""Parameters of the address that ask for an explanation."""
 
 
 def badge_of(phase: str) -> Markup:
@@ -84,6 +85,16 @@ def show_reservation(visit: Visit) -> Shown:
         raise ApiProblem(404, {"title": "There is no such reservation", "detail": detail, "code": "not_found"})
     row: Json = found[0]
     path = f"/v1/reservations/{row['reservation_id']}"
+    explains = _explains(visit)
+    if visit.is_fragment and explains:
+        return Shown(
+            template="reservation_why.html",
+            island="reservation_why.html",
+            title=name,
+            command="",
+            sources=[],
+            values=_explained(visit, path),
+        )
     counts_path = f"/v1/regions/{segment(region)}/server-counts"
     places = visit.api.get(counts_path, reservation=name)["items"]
     past = visit.api.items(f"{path}/history", most=1000)
@@ -98,7 +109,7 @@ def show_reservation(visit: Visit) -> Shown:
         section="reservations",
         command=("get", "reservations", name, "--where", f"region={region}"),
         sources=[path, f"{counts_path}?{urlencode({'reservation': name})}", f"{path}/history"],
-        live="explain" not in visit.query and "server" not in visit.query,
+        live=not explains,
         values={
             "row": row,
             "phase": badge_of(status["phase"]),
@@ -111,25 +122,35 @@ def show_reservation(visit: Visit) -> Shown:
             "moves_more": len(moves) - _UNDER_WAY_MAX,
             "servers_url": f"{to_region(region, 'servers')}?{urlencode({'current_reservation': name})}",
             "arriving_url": f"{to_region(region, 'servers')}?{urlencode({'target_reservation': name})}",
-            **_explained(visit, path),
+            "explains": explains,
+            "server": visit.query.get("server", ""),
+            "to": visit.query.get("to", ""),
+            "why_url": f"{visit.path}?{urlencode({key: visit.query[key] for key in _ASKS if key in visit.query})}",
+            **(_explained(visit, path) if explains == "now" else {}),
         },
     )
+
+
+def _explains(visit: Visit) -> str:
+    """Return when the page has the explanation that the URL asks for: now, after the rest of the page, or not ("").
+
+    It takes seconds, so the page fetches it after it is shown. Without scripts a link waits for it (`wait`).
+    """
+    if not any(key in visit.query for key in ("explain", "server")):
+        return ""
+    return "now" if "wait" in visit.query else "after"
 
 
 def _explained(visit: Visit, path: str) -> Json:
     """Return the explanation that the URL asks for: of the reservation, or of a server with another place."""
     server, to = visit.query.get("server"), visit.query.get("to")
-    asked = bool(server) or "explain" in visit.query
-    values: Json = {"asked": asked, "server": server or "", "to": to or "", "why": None, "why_not": ""}
-    if not asked:
-        return values
     try:
-        values["why"] = visit.api.get(f"{path}/explain", server=server, to=to if server else None)
+        why = visit.api.get(f"{path}/explain", server=server, to=to if server else None)
     except ApiProblem as problem:
         if problem.status not in (404, 409, 422, 429):
             raise
-        values["why_not"] = " ".join([problem.detail, *problem.fields.values()])
-    return values
+        return {"why": None, "why_not": " ".join([problem.detail, *problem.fields.values()])}
+    return {"why": why, "why_not": ""}
 
 
 def _bar(row: Json) -> Json:

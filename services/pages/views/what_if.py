@@ -113,9 +113,9 @@ def _places(visit: Visit, path: str, form: Mapping[str, str]) -> Json:
 
 def _names(visit: Visit, region: str) -> Json:
     """Return the reservations and owners to choose from."""
-    found = visit.api.items("/v1/reservations", region=region, kind="guaranteed", most=_NAMES_MAX)
+    found = visit.api.items("/v1/reservation-names", region=region, kind="guaranteed", most=_NAMES_MAX)
     return {
-        "reservations": [(one["name"], one["spec"]["capacity_rru"]) for one in found],
+        "reservations": [(one["name"], one["capacity_rru"]) for one in found],
         "owners": sorted({one["owner"] for one in found}),
     }
 

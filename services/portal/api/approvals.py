@@ -67,6 +67,9 @@ def get_approvals(
     paging: Paging,
     region: Annotated[SomeName | None, Query(description="Of this region only")] = None,
     status: Annotated[ApprovalStatus | None, Query(description="With this status only; pending: undecided")] = None,
+    decided: Annotated[
+        bool | None, Query(description="true: only those that a person decided; false: only the others")
+    ] = None,
     kind: Annotated[ApprovalKind | None, Query(description="Of this kind only")] = None,
     owner: Annotated[SomeName | None, Query(description="Of this owner only")] = None,
     capacity_request_id: Annotated[int | None, Query(ge=1, le=ID_MAX, description="Of this request only")] = None,
@@ -81,6 +84,7 @@ def get_approvals(
             tx,
             region=region,
             status=status,
+            decided=decided,
             kind=kind,
             owner=owner,
             plan_execution_id=plan_execution_id,

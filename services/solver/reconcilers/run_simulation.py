@@ -101,6 +101,7 @@ class RunSimulation:
             seed=seed,
             limits=limits,
             most=self.settings.bundles_max,
+            what_if=simulation.what_if.as_dict(),
         )
         with (
             ProgressRecorder(self.database, self.simulation_id, record_simulation_progress) as progress,

@@ -6,6 +6,9 @@ from fastapi.testclient import TestClient
 from libs.domain.gate import Gate, GateTime
 from libs.domain.plan_execution import Terms, Verb
 from libs.domain.principal import Role
+from libs.executions.graphs import load_seen_progress
+from libs.store.executions.actions import load_progress
+from libs.store.executions.executions import load_execution
 from libs.web.app import create_app
 from services.orchestrator.api import ROUTERS
 from tests.builders.executed_plan import Orchestrator
@@ -55,6 +58,23 @@ def test_a_time_line_follows_the_execution(client, orchestrator):
     assert after["ready_at"] is None
     assert all(step["ended"] for step in after["critical_path"])
     assert not any(one["expected"] for lane in after["lanes"] for one in lane["intervals"])
+
+
+def test_progress_is_kept_until_the_execution_changes(orchestrator):
+    execution_id = orchestrator.start()
+
+    def read():
+        with orchestrator.database.snapshot() as tx:
+            progress = load_seen_progress(tx, load_execution(tx, execution_id))
+            return progress, load_progress(tx, execution_id)
+
+    first, _ = read()
+    assert read()[0] is first
+    with pytest.raises(ValueError, match="read-only"):
+        first.state[0] = 0
+    orchestrator.tick()
+    second, stored = read()
+    assert second.state.tolist() == stored.state.tolist() != first.state.tolist()
 
 
 def test_many_actions_collapse_and_the_answer_says_so(client, orchestrator):

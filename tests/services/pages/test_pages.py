@@ -5,6 +5,7 @@ import html
 import io
 import re
 import subprocess
+from html import unescape
 from urllib.parse import quote
 
 import pytest
@@ -37,7 +38,7 @@ def test_the_region_names_what_is_amiss_with_its_page(log_in, world, api) -> Non
     promised = round(summary["readiness"]["capacity_rru"])
     assert f"{promised} RRU promised" in text_of(page)
     assert "plimsoll status west" in page
-    assert 'href="/json/v1/regions/west/summary"' in page
+    assert 'href="/json/v1/regions/west/summary?places=true"' in page
 
 
 def test_a_map_counts_every_server_once(log_in, world, api) -> None:
@@ -67,16 +68,21 @@ def test_a_reservation_shows_its_four_numbers_and_its_margin(log_in, world, api)
 
 
 def test_a_reservation_explains_itself_and_a_server(log_in, world, api) -> None:
+    """The page comes at once. The explanation follows as a part of it, or a link waits for it without scripts."""
     browser = log_in(world.viewer)
-    why = text_of(browser.get("/regions/west/reservations/web?explain=1").text)
-    assert "web needs 24 RRU whichever MSB is lost" in why
-    server = api.get("/v1/servers", params={"region": "west", "target_reservation": "web", "limit": 1}).json()["items"][
-        0
-    ]
-    why = text_of(browser.get(f"/regions/west/reservations/web?server={server['name']}&to=free").text)
-    assert server["name"] in why
-    unknown = browser.get("/regions/west/reservations/web?server=nowhere")
-    assert 'role="alert"' in unknown.text
+    page = browser.get("/regions/west/reservations/web?explain=1").text
+    assert 'hx-get="/regions/west/reservations/web?explain=1" hx-trigger="load"' in page
+    assert "whichever MSB is lost" not in page
+    part = browser.get("/regions/west/reservations/web?explain=1", headers={"HX-Request": "true"}).text
+    assert "web needs 24 RRU whichever MSB is lost" in part
+    assert "<h1" not in part, "only the explanation"
+    waited = browser.get(unescape(re.search(r'<noscript>.*?href="([^"]+)"', page)[1])).text
+    assert "web needs 24 RRU whichever MSB is lost" in text_of(waited)
+    servers = api.get("/v1/servers", params={"region": "west", "target_reservation": "web", "limit": 1}).json()["items"]
+    asked = f"/regions/west/reservations/web?server={servers[0]['name']}&to=free"
+    assert servers[0]["name"] in browser.get(asked, headers={"HX-Request": "true"}).text
+    unknown = browser.get("/regions/west/reservations/web?server=nowhere", headers={"HX-Request": "true"})
+    assert (unknown.status_code, 'role="alert"' in unknown.text) == (200, True)
 
 
 def test_a_missing_reservation_is_a_404_that_says_so(log_in, world) -> None:

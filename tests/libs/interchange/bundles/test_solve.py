@@ -36,6 +36,15 @@ def test_a_bundle_keeps_the_cost_units_that_the_solve_counted(tmp_path, name):
     assert again.units_per_rru.tolist() == snapshot.units_per_rru.tolist()
 
 
+def test_a_bundle_keeps_what_was_imagined(tmp_path):
+    asked = {"lose": [{"scope": "msb", "name": "msb-01"}]}
+    snapshot = random_region(np.random.default_rng(0), 100, 4)
+    save_bundle(bundle_of(snapshot, seed=7, limits={}, what_if=asked), tmp_path / "asked.zip")
+    assert load_bundle(tmp_path / "asked.zip").what_if == asked
+    save_bundle(bundle_of(snapshot, seed=7, limits={}), tmp_path / "plain.zip")
+    assert load_bundle(tmp_path / "plain.zip").what_if is None
+
+
 def test_equal_solves_make_equal_bundles(bundle, tmp_path):
     for name in ("a.zip", "b.zip"):
         save_bundle(bundle, tmp_path / name)

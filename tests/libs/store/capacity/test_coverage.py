@@ -1,3 +1,4 @@
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -15,6 +16,7 @@ from libs.store.fleet.snapshot import load_fleet_snapshot
 from libs.store.fleet.unavailability_events import open_event
 from libs.store.platform.database import Database
 from libs.store.regions.region_summary import load_region_summary
+from libs.store.regions.server_counts import count_by_place
 from tests.builders.region import region_image
 from tests.builders.stored import NOW, reservation_id, stored
 
@@ -170,7 +172,12 @@ def test_status_and_solves_agree_on_what_is_short(database: Database, snapshot: 
 def test_an_operator_sees_a_region_in_a_few_numbers(database: Database, snapshot: FleetSnapshot) -> None:
     with database.snapshot() as tx:
         summary = load_region_summary(tx, "west")
-    assert summary == RegionSummary(
+        places = count_by_place(tx, "west")
+        statuses = list_reservations(tx, region="west", short=True).items
+    lacks = sorted((-one.target.shortfall_rru, one.reservation_id, one.name) for one in statuses)
+    assert [(-one.shortfall_rru, one.reservation_id, one.name) for one in summary.short] == lacks
+    assert [(one.name, one.message) for one in summary.short[:1]] == [("empty", None)], "no solve has looked at it"
+    assert replace(summary, short=()) == RegionSummary(
         hardware_types=(
             HardwareTypeSummary(
                 hardware_type="hw-a",
@@ -199,4 +206,6 @@ def test_an_operator_sees_a_region_in_a_few_numbers(database: Database, snapshot
         embedded_buffer_rru=3.0,
         shared_buffer_rru=1.0,
         shortfall_rru=3.0 + 4.0 + 3.0,
+        places=places,
+        short=(),
     )

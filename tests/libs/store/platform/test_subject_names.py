@@ -3,8 +3,12 @@
 import sqlalchemy as sa
 
 from libs.domain.principal import Role
+from libs.domain.simulation import Demand, WhatIf
 from libs.simulator.fleet import made_up_fleet
+from libs.store.plans.simulations import create_simulation
+from libs.store.plans.solve_runs import start_solve_run
 from libs.store.platform.database import Database
+from libs.store.platform.sessions import start_session
 from libs.store.platform.subject_names import _NAMES, load_subject_names
 from libs.store.platform.tokens import create_token
 from libs.store.regions.region_import import import_region
@@ -32,12 +36,17 @@ def test_rows_of_each_kind_have_their_names(database: Database) -> None:
         ledger |= {"proposed_at": NOW, "status": "proposed", "achieved": 0.0, "changed_at": NOW}
         statement = capacity_events.insert().values(**ledger).returning(capacity_events.c.capacity_event_id)
         named["capacity_event", tx.execute(statement).scalar_one()] = "shop in west"
+        run = start_solve_run(tx, region, trigger="request", seed=1, parent_plan_id=None, now=NOW)
+        asked = create_simulation(tx, region, WhatIf(demand=(Demand(scale=2.0),)), requested_by="olga", now=NOW)
         named |= {
+            ("solve_run", run): "west, 2026-11-01 12:00 UTC",
+            ("simulation", asked): "west, 2026-11-01 12:00 UTC",
+            ("session", start_session(tx, token.token_id, secret_sha256=b"x" * 32)): "ci",
             ("region", region): "west",
             ("token", token.token_id): "ci",
             ("unavailability_event", event_id): named["server", server],
         }
         assert load_subject_names(tx, named) == named
-        nameless = [*((kind, 10**9) for kind in _NAMES), ("solve_run", 1), ("of a later version", 1)]
+        nameless = [*((kind, 10**9) for kind in _NAMES), ("of a later version", 1)]
         assert load_subject_names(tx, [*nameless, ("region", region)]) == {("region", region): "west"}
         assert load_subject_names(tx, []) == {}

@@ -76,6 +76,7 @@ def test_new_racks_are_used(simulate: Callable[..., dict], database: Database) -
 def test_its_bundle_solves_to_the_same_answer(simulate: Callable[..., dict]) -> None:
     found = simulate(demand=[{"reservation": "thin", "capacity_rru": 7}])
     bundle = load_bundle(Path(found["bundle"]))
+    assert bundle.what_if == found["what_if"]
     again = plan_target_bindings(bundle.region.snapshot, seed=bundle.seed)
     assert again.report.score.total == pytest.approx(found["report"]["cost"]["after"]["total"])
 
