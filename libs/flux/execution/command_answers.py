@@ -26,11 +26,13 @@ class ForetoldAnswer:
 
     refusal   why it cannot work; None: it would be accepted
     actions   number of actions that accept it; 0 for a command about the whole plan
+    others    number of further actions that would accept it from another person
     """
 
     verb: Verb
     refusal: Refusal | None
     actions: int = 0
+    others: int = 0
 
 
 def foretell_answers(

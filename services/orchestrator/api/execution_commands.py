@@ -10,6 +10,7 @@ from pydantic import ConfigDict, Field, model_validator
 
 from libs.domain.plan_execution import Command, CommandLevel, ExecutionState, RecordedCommand, RejectKind, Verb
 from libs.domain.principal import Role
+from libs.executions.foretold_four_eyes import with_four_eyes
 from libs.executions.give_command import give_or_refuse
 from libs.executions.graphs import load_graph, load_seen_progress
 from libs.flux.execution.command_answers import foretell_answers
@@ -74,6 +75,10 @@ class CommandAnswerOut(ResponseModel):
     code: str | None = Field(description="Why it would be refused: an identifier to match on; null: it is possible")
     message: str | None = Field(description="For people: why it would be refused, and what to do")
     actions: int = Field(description="Number of actions that would accept it; 0 for the whole execution")
+    others: int = Field(
+        description="Number of further actions that would accept it from another person, where their regions demand "
+        "four eyes"
+    )
 
 
 class CommandAnswersOut(ResponseModel):
@@ -145,13 +150,14 @@ def post_command(
 def get_answers(
     plan_execution_id: ExecutionId,
     context: Context,
+    principal: Asking,
     level: Annotated[CommandLevel, Query(description="About the whole execution, a phase, or an action")] = (
         CommandLevel.PLAN
     ),
     subject: Annotated[SomeName | None, Query(description="The phase, or the id of the action")] = None,
 ) -> CommandAnswersOut:
-    """List the answer that each command would get now. The command itself also judges a new size, the second person
-    that a region demands, and the places of other executions, which `start` needs.
+    """List the answer that each command of yours would get now. The command itself also judges a new size, and the
+    places of other executions, which `start` needs.
     """
     if (level is CommandLevel.PLAN) != (subject is None):
         message = "name the phase or the action; level plan has no subject"
@@ -161,10 +167,18 @@ def get_answers(
         execution = load_execution(tx, plan_execution_id)
         graph, progress = load_graph(tx, plan_execution_id), load_seen_progress(tx, execution)
         calendar = load_calendar(tx, plan_execution_id, now)
-    try:
-        found = foretell_answers(graph, execution.state, progress, level, subject or "", now.timestamp(), calendar)
-    except KeyError as error:
-        raise _unknown(level, subject, "query") from error
+        told, now_s = subject or "", now.timestamp()
+        try:
+            foretold = foretell_answers(graph, execution.state, progress, level, told, now_s, calendar)
+        except KeyError as error:
+            raise _unknown(level, subject, "query") from error
+        found = with_four_eyes(
+            *(tx, execution, graph, progress, calendar, foretold),
+            level=level,
+            subject=told,
+            actor=principal.name,
+            now_s=now_s,
+        )
     items = [
         CommandAnswerOut(
             verb=one.verb,
@@ -172,6 +186,7 @@ def get_answers(
             code=None if one.refusal is None else one.refusal.code,
             message=None if one.refusal is None else one.refusal.message,
             actions=one.actions,
+            others=one.others,
         )
         for one in found
     ]

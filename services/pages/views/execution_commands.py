@@ -72,10 +72,17 @@ def _button(answer: Json) -> Button:
     return Button(
         verb=answer["verb"],
         words=spaced(answer["verb"]),
-        note=f"{number(answer['actions'])} actions" if answer["actions"] > 1 else "",
+        note=_note(answer),
         why_not="" if answer["possible"] else str(answer["message"]),
         danger=answer["verb"] in _DANGER,
     )
+
+
+def _note(answer: Json) -> str:
+    if answer["others"]:
+        every = number(answer["actions"] + answer["others"])
+        return f"{number(answer['actions'])} of {every} actions: another person must give it for the others"
+    return f"{number(answer['actions'])} actions" if answer["actions"] > 1 else ""
 
 
 def give(visit: Visit, path: str) -> str:

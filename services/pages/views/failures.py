@@ -7,12 +7,14 @@ from typing import Any
 from urllib.parse import urlencode
 
 from libs.domain.principal import Role
-from services.pages.api import ApiProblem, Json, Part
+from services.pages.api import ITEMS_MAX, ApiProblem, Json, Part
 from services.pages.views import failure_tables as tables
 from services.pages.visit import Shown, Visit, segment
 
 LATELY_H = 24
 """Hours that count as lately for replacements."""
+_EVENTS_MAX = ITEMS_MAX
+"""Open events of a kind that the page reads. A link leads to further ones."""
 _REFUSED_FOR = timedelta(days=7)
 _SCOPES = ("server", "rack", "msb", "datacenter")
 _ANSWERED = (404, 409, 422, 429)
@@ -79,9 +81,8 @@ def show_failures(visit: Visit) -> Shown:
 
 def _open(visit: Visit, region: str, kind: str, after: str) -> Part:
     """Return the open events of a kind, from the cursor in the URL on."""
-    return visit.api.part(
-        "/v1/unavailability-events", region=region, open="true", kind=kind, cursor=visit.query.get(after)
-    )
+    query = {"region": region, "open": "true", "kind": kind}
+    return visit.api.part("/v1/unavailability-events", most=_EVENTS_MAX, cursor=visit.query.get(after), **query)
 
 
 def _lent(buffer: Json, loans: list[Json]) -> int:

@@ -91,7 +91,7 @@ def show_reservation(visit: Visit) -> Shown:
             template="reservation_why.html",
             island="reservation_why.html",
             title=name,
-            command="",
+            command=(),
             sources=[],
             values=_explained(visit, path),
         )

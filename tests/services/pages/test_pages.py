@@ -6,7 +6,9 @@ import io
 import re
 import subprocess
 from html import unescape
-from urllib.parse import quote
+import subprocess
+from html import unescape
+from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
 
@@ -83,6 +85,40 @@ def test_a_reservation_explains_itself_and_a_server(log_in, world, api) -> None:
     assert servers[0]["name"] in browser.get(asked, headers={"HX-Request": "true"}).text
     unknown = browser.get("/regions/west/reservations/web?server=nowhere", headers={"HX-Request": "true"})
     assert (unknown.status_code, 'role="alert"' in unknown.text) == (200, True)
+
+
+def test_long_lists_of_failures_and_approvals_lead_on(log_in, world, api, monkeypatch) -> None:
+    """No row is left out in silence, and each is on one of the parts."""
+    monkeypatch.setattr("services.pages.views.failures._EVENTS_MAX", 1)
+    monkeypatch.setattr("services.pages.views.approvals._WAITING_MAX", 1)
+    browser = log_in(world.viewer)
+
+    def follow(page: str, words: str, name: str) -> int:
+        """Return how many rows or cards the parts have together. `name` is the parameter with the cursor."""
+        url, cursor, found = page, "", 0
+        while True:
+            html = browser.get(url).text
+            found += len(re.findall(words, html))
+            urls = [unescape(one) for one in re.findall(r'href="([^"]+)">(?:Next rows|Earlier ones)</a>', html)]
+            others = {parse_qs(urlsplit(one).query).get(name, [cursor])[0]: one for one in urls}
+            others.pop(cursor, None)
+            if not others:
+                return found
+            [(cursor, url)] = others.items()
+
+    events = api.get("/v1/unavailability-events", params={"region": "west", "open": "true"}).json()["items"]
+    down = [one for one in events if one["kind"] == "unplanned"]
+    only = api.get("/v1/unavailability-events", params={"region": "west", "open": "true", "kind": "unplanned"})
+    assert [one["scope_name"] for one in only.json()["items"]] == [one["scope_name"] for one in down]
+    assert len(down) > 1
+    names = "|".join(re.escape(f'<th scope="row">{one["scope_name"]}</th><td>{one["scope"]}</td>') for one in down)
+    names = names.replace("</th><td>", r"</th>\s*<td>")
+    assert follow("/regions/west/failures", names, "failures.after") == len(down)
+    pending = api.get("/v1/approvals", params={"region": "west", "status": "pending"}).json()["items"]
+    assert len(pending) > 1
+    assert follow("/regions/west/approvals", "waits for a decision</span>", "waiting.after") == len(pending)
+    decided = api.get("/v1/approvals", params={"region": "west", "decided": "true"}).json()["items"]
+    assert all(one["decided_at"] for one in decided)
 
 
 def test_a_missing_reservation_is_a_404_that_says_so(log_in, world) -> None:
@@ -283,7 +319,7 @@ HOSTILE = "a$(echo x); echo y|sh #'`"
 )
 def test_a_shell_runs_no_word_of_a_link(log_in, world, api, address) -> None:
     page = log_in(world.operator).get(address.format(*[quote(HOSTILE)] * 4, execution=world.executions["moving"])).text
-    line = html.unescape(re.search(r'data-copy="([^"]*)"', page)[1])
+    line = unescape(re.search(r'data-copy="([^"]*)"', page)[1])
     heard = subprocess.run(
         f'plimsoll() {{ printf "%s\\n" "$@"; }}; {line}', shell=True, capture_output=True, text=True, check=True
     ).stdout
@@ -293,4 +329,4 @@ def test_a_shell_runs_no_word_of_a_link(log_in, world, api, address) -> None:
 
 def test_a_command_has_no_control_characters(log_in, world) -> None:
     page = log_in(world.operator).get("/regions/west/ask?name=a%1b[201~%15reboot%0ab").text
-    assert html.unescape(re.search(r'data-copy="([^"]*)"', page)[1]).startswith("plimsoll create 'a[201~rebootb' ")
+    assert unescape(re.search(r'data-copy="([^"]*)"', page)[1]).startswith("plimsoll create 'a[201~rebootb' ")

@@ -37,7 +37,8 @@ def test_rows_of_each_kind_have_their_names(database: Database) -> None:
         statement = capacity_events.insert().values(**ledger).returning(capacity_events.c.capacity_event_id)
         named["capacity_event", tx.execute(statement).scalar_one()] = "shop in west"
         run = start_solve_run(tx, region, trigger="request", seed=1, parent_plan_id=None, now=NOW)
-        asked = create_simulation(tx, region, WhatIf(demand=(Demand(scale=2.0),)), requested_by="olga", now=NOW)
+        what_if = WhatIf(policy={}, demand=(Demand(scale=2.0),))
+        asked = create_simulation(tx, region, what_if, requested_by="olga", now=NOW)
         named |= {
             ("solve_run", run): "west, 2026-11-01 12:00 UTC",
             ("simulation", asked): "west, 2026-11-01 12:00 UTC",

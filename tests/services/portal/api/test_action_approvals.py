@@ -21,6 +21,7 @@ from libs.store.planner.planning_inputs import append_version
 from libs.store.platform.database import Database
 from libs.store.regions.region_import import import_region
 from libs.web.app import create_app
+from services.orchestrator import api as orchestrator_api
 from services.portal.api import ROUTERS
 from tests.builders.clock import ManualClock
 from tests.builders.executed_plan import Orchestrator, store_plan
@@ -178,6 +179,21 @@ def otto(orchestrator: Orchestrator) -> dict[str, str]:
     return bearer(orchestrator.database, Role.OPERATOR, "otto")
 
 
+def answers(orchestrator: Orchestrator, execution_id: int, headers, *, level="action", subject=FRONT) -> dict:
+    """Return the answers that the commands of an operator would get."""
+    app = create_app(
+        title="t",
+        version="1",
+        database=orchestrator.database,
+        clock=orchestrator.clock,
+        routers=list(orchestrator_api.ROUTERS),
+    )
+    with TestClient(app, headers=headers) as one:
+        query = {"level": level, "subject": subject}
+        found = one.get(f"/v1/plan-executions/{execution_id}/command-answers", params=query).json()["items"]
+    return {answer["verb"]: answer for answer in found}
+
+
 def demand_four_eyes(orchestrator: Orchestrator) -> None:
     shop_front_is_of(orchestrator, "web")
     with orchestrator.database.write() as tx:
@@ -192,6 +208,14 @@ def test_nobody_approves_alone_what_they_asked_for_where_the_region_demands_four
         answer = decide(client, found[FRONT], what)
         assert (answer.status_code, answer.json()["code"]) == (403, "four_eyes"), what
         assert "olga asked for" in answer.json()["detail"]
+    olga = {"Authorization": client.headers["Authorization"]}
+    foretold = {"olga": answers(orchestrator, execution_id, olga), "otto": answers(orchestrator, execution_id, otto)}
+    assert foretold["olga"]["approve"]["code"] == foretold["olga"]["take_over"]["code"] == "FourEyes"
+    assert "another person must approve it" in foretold["olga"]["approve"]["message"]
+    assert foretold["olga"]["reject"]["possible"], "nothing demands a second person for that"
+    assert foretold["otto"]["approve"]["possible"]
+    of_phase = answers(orchestrator, execution_id, otto, level="phase", subject="upsize")["approve"]
+    assert (of_phase["possible"], of_phase["actions"], of_phase["others"]) == (True, 2, 0)
     refused = orchestrator.command(execution_id, Verb.APPROVE, "upsize", level=CommandLevel.PHASE).record
     assert refused.code == "FourEyes"
     assert orchestrator.states(execution_id)[FRONT] is ActionState.AWAITING_APPROVAL
