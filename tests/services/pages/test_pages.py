@@ -1,11 +1,8 @@
 """Pages say what the API says, take forms, and keep filters and orders in the URL."""
 
 import csv
-import html
 import io
 import re
-import subprocess
-from html import unescape
 import subprocess
 from html import unescape
 from urllib.parse import parse_qs, quote, urlsplit
