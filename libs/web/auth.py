@@ -131,23 +131,25 @@ class Authentication:
             self._charge_stranger(address)
             raise unauthenticated("unauthenticated", "Send the header Authorization: Bearer, and then a token.", "")
         key = digest(secret)
-        known = self._rates is not None and key in self._rates.tokens
+        known = None if self._rates is None else self._rates.accepted.client(key)
         if self._rates is not None:
-            # A client over its rate causes no query. The rate of a recently accepted token counts by its own bucket,
-            # and any other by that of its address.
-            _require_patience(self._rates.tokens.take(key) if known else self._rates.strangers.wait_s(address))
+            # A client over its rate causes no query. The rate of a recently accepted bearer counts by the bucket of its
+            # client, and any other by that of its address.
+            _require_patience(
+                self._rates.strangers.wait_s(address) if known is None else self._rates.tokens.take(known)
+            )
         try:
             client = find_client(secret, self._database, self._identity)
         except UNAVAILABLE as unreachable:
             raise unavailable() from unreachable
         except Problem:
+            if self._rates is not None:
+                self._rates.accepted.discard(key)
             self._charge_stranger(address)
             raise
-        if self._rates is not None:
-            if not known:
-                _require_patience(self._rates.tokens.take(key))
-            if client.identified is not None:  # a person may get a new token at any time, and has one rate
-                _require_patience(self._rates.tokens.take(client.identified.person))
+        if self._rates is not None and known is None:
+            self._rates.accepted.add(key, client.rated_by)
+            _require_patience(self._rates.tokens.take(client.rated_by))
         return client
 
     def _charge_stranger(self, address: str) -> None:

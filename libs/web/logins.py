@@ -32,6 +32,15 @@ class Client:
     principal: Principal | None
     identified: Identified | None = None
 
+    @property
+    def rated_by(self) -> str | int:
+        """The key of its rate: a person of an issuer has one over all tokens, and a token over all sessions."""
+        if self.identified is not None:
+            return self.identified.person
+        assert self.principal is not None
+        assert self.principal.token_id is not None
+        return self.principal.token_id
+
 
 def bearer_of(authorization: str | None) -> str | None:
     """Return the bearer of an Authorization header; None if it has none."""

@@ -60,18 +60,39 @@ class Buckets:
         with self._lock:
             return max(0.0, (1.0 - self._left(key)) / self._per_s)
 
-    def __contains__(self, key: Hashable) -> bool:
-        """Return whether this key has taken a request lately."""
-        with self._lock:
-            return key in self._known
-
     def _left(self, key: Hashable) -> float:
         left, at = self._known.get(key, (float(self._burst), self._seconds()))
         return min(float(self._burst), left + (self._seconds() - at) * self._per_s)
 
 
+class Accepted:
+    """The clients behind bearers that were accepted lately, by the digest of the bearer. Threads may share it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._known: OrderedDict[bytes, Hashable] = OrderedDict()
+
+    def client(self, digest: bytes) -> Hashable | None:
+        """Return the client; None if the bearer was not accepted lately."""
+        with self._lock:
+            return self._known.get(digest)
+
+    def add(self, digest: bytes, client: Hashable) -> None:
+        """Remember the client behind a bearer."""
+        with self._lock:
+            self._known[digest] = client
+            self._known.move_to_end(digest)
+            if len(self._known) > KEYS_MAX:
+                self._known.popitem(last=False)
+
+    def discard(self, digest: bytes) -> None:
+        """Forget a bearer: it is no longer valid."""
+        with self._lock:
+            self._known.pop(digest, None)
+
+
 class RateLimits:
-    """The buckets of one process: by token for clients with a valid token, by address for the others."""
+    """The buckets of one process: by client for bearers that are valid, by address for the others."""
 
     def __init__(self, *, tokens: Buckets, strangers: Buckets) -> None:
-        self.tokens, self.strangers = tokens, strangers
+        self.tokens, self.strangers, self.accepted = tokens, strangers, Accepted()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from urllib.parse import quote
@@ -93,14 +94,21 @@ def _show(request: Request, view: View, form: dict[str, str]) -> Response:
     site, secret = site_of(request), read_secret(request)
     if secret is None:
         return _to_login(request, ended=False)
+    wait_s = site.sessions.wait_s(request, secret)
+    if wait_s > 0:
+        said = f"Your address has sent too many sessions that are not open. Try again in {math.ceil(wait_s)} s."
+        return site.renderer.alone("trouble.html", status=429, title="Too many requests", detail=said)
     visit: Visit | None = None
     try:
         api = site.api(secret)
-        visit = Visit(request=request, api=api, who=api.get("/v1/whoami"), now=site.clock.now(), form=form)
+        who = api.get("/v1/whoami")
+        site.sessions.note(secret, is_open=True)
+        visit = Visit(request=request, api=api, who=who, now=site.clock.now(), form=form)
         shown = view(visit)
         return site.renderer.page(visit, shown) if isinstance(shown, Shown) else shown
     except ApiProblem as problem:
         if problem.status == 401:
+            site.sessions.note(secret, is_open=False)
             return _to_login(request, ended=True)
         return _trouble(site, visit, problem.title, problem.detail, problem.status)
     except ApiUnreachable:

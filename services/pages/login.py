@@ -46,7 +46,7 @@ def show_login(request: Request) -> Response:
     """Return the form, or go on if there is a session."""
     site, back = site_of(request), way_back(request.query_params.get("next"))
     secret = read_secret(request)
-    if secret is not None and _is_open(site.api(secret)):
+    if secret is not None and site.sessions.wait_s(request, secret) == 0 and _is_open(site.api(secret)):
         return RedirectResponse(back, 303)
     return site.renderer.alone("login.html", back=back, error="", ended="ended" in request.query_params)
 
@@ -74,14 +74,16 @@ def open_session(request: Request, bearer: str, back: str) -> Response:
     session = site_of(request).api(bearer).send("POST", "/v1/sessions")
     response = RedirectResponse(way_back(back), 303)
     ends_at = parse_moment(session["ends_at"])
+    site_of(request).sessions.note(session["secret"], is_open=True)
     set_secret(request, response, session["secret"], ends_at=ends_at, now=datetime.now(UTC))
     return response
 
 
 def log_out(request: Request) -> Response:
     """End the session, and forget its cookie. A session that has ended already is no error."""
-    secret = read_secret(request)
-    if secret is not None:
+    secret, sessions = read_secret(request), site_of(request).sessions
+    if secret is not None and sessions.wait_s(request, secret) == 0:
+        sessions.note(secret, is_open=False)
         try:
             site_of(request).api(secret).send("DELETE", "/v1/sessions/current")
         except ApiProblem as problem:

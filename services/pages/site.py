@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import httpx
 from starlette.requests import Request
@@ -10,17 +10,19 @@ from starlette.requests import Request
 from libs.reconcile.clock import Clock
 from libs.web.rates import Buckets
 from services.pages.api import Api
+from services.pages.known_sessions import KnownSessions
 from services.pages.rendering import Renderer
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """The process. `attempts` limits logins by address."""
+    """The process. `attempts` limits logins by address, and `sessions` the cookies that an address may try."""
 
     http: httpx.Client
     renderer: Renderer
     clock: Clock
     attempts: Buckets
+    sessions: KnownSessions = field(default_factory=KnownSessions)
 
     def api(self, bearer: str) -> Api:
         """Return the API with the rights of a bearer."""

@@ -9,6 +9,8 @@ from fastapi.testclient import TestClient
 from libs.domain.principal import Role
 from libs.reconcile.clock import SystemClock
 from libs.store.platform.database import Database
+from libs.store.platform.sessions import start_session
+from libs.store.platform.tokens import load_principal
 from libs.web import logins, rates
 from libs.web.app import create_app
 from libs.web.rates import Buckets, RateLimits
@@ -92,5 +94,28 @@ def test_buckets_are_bounded(seconds: Seconds, monkeypatch) -> None:
     buckets = Buckets(1.0, 1, seconds=seconds)
     for key in range(5):
         assert buckets.take(key) == 0
-    assert [key in buckets for key in range(5)] == [False, False, True, True, True]
+    assert [buckets.wait_s(key) for key in range(5)] == [0, 0, 1, 1, 1], "a dropped one is full when it comes back"
     assert buckets.take(4) == buckets.wait_s(4) == 1.0
+
+
+def test_accepted_bearers_are_bounded(monkeypatch) -> None:
+    monkeypatch.setattr(rates, "KEYS_MAX", 2)
+    accepted = rates.Accepted()
+    for number in range(3):
+        accepted.add(bytes([number]), number + 10)
+    accepted.discard(bytes([2]))
+    assert [accepted.client(bytes([number])) for number in range(3)] == [None, 11, None]
+
+
+def test_a_token_and_its_sessions_have_one_rate(anyone: TestClient, database: Database) -> None:
+    token = bearer(database, Role.VIEWER, "one")
+    sent = logins.digest(token["Authorization"].split()[1])
+    sessions = []
+    with database.write() as tx:
+        token_id = load_principal(tx, sent).token_id
+        for _ in range(3):
+            secret = logins.new_session_secret()
+            start_session(tx, token_id, token_sha256=sent, secret_sha256=logins.digest(secret))
+            sessions.append({"Authorization": f"Bearer {secret}"})
+    found = [anyone.get("/v1/ships", headers=one).status_code for one in (*sessions, token)]
+    assert found == [200, 200, 200, 429]
