@@ -9,9 +9,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-_ASKED = ("moved", "there")
-"""The measures whose least ratio must be 1."""
-
 
 def soak_promise(arguments: list[str]) -> int:
     """Run simulated days, and print the least share of its promise that a reservation held, as JSON."""
@@ -28,6 +25,7 @@ def soak_promise(arguments: list[str]) -> int:
     asked = parser.parse_args(arguments)
     from libs.observability.logs import configure_logging
     from soak.promise.month import Month, Plan
+    from soak.promise.verdict import faults_of
 
     configure_logging("soak", level="ERROR")
     plan = Plan(
@@ -42,7 +40,6 @@ def soak_promise(arguments: list[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="plimsoll-promise-") as home:
         figures = Month(plan, Path(home), report=asked.report, real_s=asked.real_hours * 3600).run()
     sys.stdout.write(json.dumps(figures, indent=1) + "\n")
-    least = figures["least"]
-    assert isinstance(least, dict)
-    kept = all(least[name]["below_s"] == 0 and not least[name]["reservations_below"] for name in _ASKED)
-    return 0 if kept and not figures["wrong_steps"] else 1
+    faults = faults_of(figures)
+    sys.stderr.writelines(f"{fault}\n" for fault in faults)
+    return 1 if faults else 0

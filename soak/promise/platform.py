@@ -16,7 +16,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from socket import AF_INET, SOCK_STREAM, socket
 
@@ -33,6 +33,7 @@ from libs.jobs.settings import WorkerSettings
 from libs.jobs.tick import tick
 from libs.reconcile.call_retries import CallSettings
 from libs.reconcile.crash import crash_points_heard
+from libs.reconcile.errors import Overtaken, StaleGeneration, StalePlan
 from libs.reconcile.jobs import MOVE
 from libs.store.platform.database import Database
 from libs.store.platform.jobs import purge_jobs
@@ -52,6 +53,7 @@ from soak.promise.clock import SteppedClock
 
 _ROUNDS_MAX = 8
 """Most ticks at one moment. Jobs ask for jobs, and a chain of them ends soon."""
+_STALE = (StaleGeneration, StalePlan, Overtaken)
 _LOOK = """
     SELECT pg_snapshot_xmax(pg_current_snapshot())::text,
            EXISTS (SELECT FROM jobs WHERE status = 'queued')
@@ -74,7 +76,8 @@ class Platform:
 
     every_s  kind of a periodic job of `region` -> simulated seconds between two runs, the mover's tick left out
     ran      kind -> number of jobs that were run
-    raised   kind and error -> number of periodic jobs that ended so; the next run does their work
+    raised   kind and error -> number of attempts at jobs that ended so, stale writes left out
+    stale    likewise of stale writes, which the next attempt makes up for
     """
 
     url: str
@@ -91,6 +94,7 @@ class Platform:
     ran: Counter[str] = field(default_factory=Counter)
     killed: Counter[str] = field(default_factory=Counter)
     raised: Counter[str] = field(default_factory=Counter)
+    stale: Counter[str] = field(default_factory=Counter)
     moved_at_s: float = -math.inf
     """When the mover's last tick was."""
     _seen: object = None
@@ -133,17 +137,27 @@ class Platform:
         try:
             with crash_points_heard(self._heard):
                 lease = Lease(self.database, job, lease_s=math.inf, heartbeat_s=math.inf)
-                self.kinds[kind].run(JobRun(job=job, database=self.database, clock=self.clock, lease=lease))
+                self._attempt(JobRun(job=job, database=self.database, clock=self.clock, lease=lease))
         except PowerCut as cut:
             self.killed[str(cut)] += 1
-        except Exception as error:  # as a worker: the job has failed, and its next run does its work
-            self.raised[f"{kind}: {type(error).__name__}"] += 1
+        except Exception:  # as a worker: it is counted, and the next run does the work
+            return
+
+    def _attempt(self, run: JobRun) -> None:
+        """Run a job once, and count the error that ends it."""
+        try:
+            self.kinds[run.job.kind].run(run)
+        except Exception as error:
+            counted = self.stale if isinstance(error, _STALE) else self.raised
+            counted[f"{run.job.kind}: {type(error).__name__}"] += 1
+            raise
 
     def _run(self, kind: str, job_id: int, _: float) -> None:
         self.ran[kind] += 1
         try:
             with crash_points_heard(self._heard):
-                JobRunner(self.database, self.clock, self.settings).run(self.kinds[kind], job_id)
+                runner = JobRunner(self.database, self.clock, self.settings)
+                runner.run(replace(self.kinds[kind], run=self._attempt), job_id)
         except PowerCut as cut:
             self.killed[str(cut)] += 1
             with self.database.write() as tx:

@@ -12,8 +12,9 @@ from pathlib import Path
 import numpy as np
 import sqlalchemy as sa
 
+from libs.domain.job import JobStatus
 from libs.reconcile.jobs import SOLVE
-from libs.store.tables import moves
+from libs.store.tables import jobs, moves, solve_runs
 from services.cli.client import Client
 from services.cli.demo.people import HealthSystem, Owners
 from soak.promise.bound import fewest_servers
@@ -84,6 +85,9 @@ class Report:
         counts, platform = self.servers.counts, self.platform
         with platform.database.snapshot() as tx:
             ended = tx.execute(sa.select(moves.c.status, sa.func.count()).group_by(moves.c.status)).all()
+            solved = tx.execute(sa.select(solve_runs.c.status, sa.func.count()).group_by(solve_runs.c.status)).all()
+            of_kind = sa.select(jobs.c.kind, sa.func.count()).where(jobs.c.status == JobStatus.FAILED)
+            failed = tx.execute(of_kind.group_by(jobs.c.kind)).all()
         return {
             "plan": dict(self.plan),
             "days": round(self._day(), 2),
@@ -95,7 +99,10 @@ class Report:
             "ran": dict(platform.ran),
             "solves": platform.ran[SOLVE],
             "workers_killed": dict(platform.killed),
+            "solve_runs": {str(status): number for status, number in solved},
             "jobs_raised": dict(platform.raised),
+            "jobs_stale": dict(platform.stale),
+            "jobs_failed": {str(kind): number for kind, number in failed},
             "answers_lost": counts.lost_answers,
             "steps_failed": counts.failed_steps,
             "moves": {str(status): number for status, number in ended},
