@@ -218,7 +218,7 @@ def test_moves_are_counted_as_the_api_counts_them(log_in, world, api) -> None:
     ]
     said = text_of(page.text)
     running = sum(one["moves"] for one in counts)
-    assert f"{running} moves run" in said
+    assert f"{running} {'move runs' if running == 1 else 'moves run'}" in said
     waits = api.get("/v1/waits", params={"region": "west"}).json()["items"]
     assert waits
     for one in waits:
