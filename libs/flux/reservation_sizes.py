@@ -72,8 +72,10 @@ class ReservationTable:
         for (region, reservation), size in rru.items():
             places = self.places(region, reservation)
             per_unit = {place: self._rru(place) for place in places}
-            parts = {place: max(weights.get(place, 0.0), 0.0) * per_unit[place] for place in places}
-            if sum(parts.values()) <= 0:
+            largest = max((weights.get(place, 0.0) for place in places), default=0.0)
+            if largest > 0:  # relative weights, since a product with a tiny one would be rounded
+                parts = {p: max(weights.get(p, 0.0), 0.0) / largest * per_unit[p] for p in places}
+            else:
                 parts = dict.fromkeys(places, 1.0)
             whole = sum(parts.values())
             found |= {place: size * part / whole / per_unit[place] for place, part in parts.items()}

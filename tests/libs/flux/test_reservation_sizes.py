@@ -37,6 +37,11 @@ rows = st.lists(
 )
 
 
+def test_the_least_weight_shares_as_any_other():
+    table, place = ReservationTable([row(rru_per_unit=1.0, headroom=0.0)]), ("web", "east", "compute")
+    assert table.capacity_of({("east", "front"): 1.5}, {place: 5e-324}) == {place: 1.5}
+
+
 @given(rows, st.data())
 def test_a_round_trip_gives_the_same_capacity(given_rows, data):
     table = ReservationTable(given_rows)

@@ -42,7 +42,7 @@ def test_rows_of_each_kind_have_their_names(database: Database) -> None:
         named |= {
             ("solve_run", run): "west, 2026-11-01 12:00 UTC",
             ("simulation", asked): "west, 2026-11-01 12:00 UTC",
-            ("session", start_session(tx, token.token_id, secret_sha256=b"x" * 32)): "ci",
+            ("session", start_session(tx, token.token_id, token_sha256=b"s", secret_sha256=b"x" * 32)): "ci",
             ("region", region): "west",
             ("token", token.token_id): "ci",
             ("unavailability_event", event_id): named["server", server],
