@@ -18,7 +18,7 @@ from tests.fixtures.database import _database
 from tests.services.pages.browser import SIZE, Visitor, chromium, find_chromium, serving
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def world(database_server: tuple[str, str], template_database: str) -> Iterator[PagesWorld]:
     """The platform, with its people. Tests that change it leave the names of others alone."""
     home = Path(tempfile.mkdtemp(prefix="plimsoll-pages-"))
@@ -65,7 +65,7 @@ def browser() -> Iterator[Browser]:
         yield started
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def pages_url(world: PagesWorld) -> Iterator[str]:
     with serving(world.platform.url, world.platform.clock) as url:
         yield url
