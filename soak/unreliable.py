@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
+from abc import ABC, abstractmethod
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Protocol, Self
@@ -28,7 +29,7 @@ class World(Protocol):
         """Do what is due, until `over` is set."""
 
 
-class UnreliableServer:
+class UnreliableServer(ABC):
     """Answers calls on a port of its own. Any thread may use it. `be_away` is a fault: no call is answered for a while.
 
     of   what the world is about, for the record
@@ -77,13 +78,13 @@ class UnreliableServer:
         """Hang up on every call for `duration_s`. Work in progress goes on."""
         self._away_until_s = time.monotonic() + duration_s
 
+    @abstractmethod
     def allows(self, call: BaseHTTPRequestHandler, body: bytes) -> bool:
         """Return whether the platform itself sent the call."""
-        raise NotImplementedError
 
+    @abstractmethod
     def answer(self, method: str, path: str, key: str, body: bytes) -> tuple[int, Json]:
         """Do what a call asks for, and return the HTTP status and the document of the answer."""
-        raise NotImplementedError
 
     def _handle(self, call: BaseHTTPRequestHandler) -> None:
         body = call.rfile.read(int(call.headers.get("Content-Length", "0")))
