@@ -99,6 +99,10 @@ class Verb(StrEnum):
     """Begin in spite of the freezes that hold it now."""
 
 
+DECIDES_ON_SIZES = frozenset({Verb.APPROVE, Verb.TAKE_OVER})
+"""Commands that belong to the sizes that their giver has read."""
+
+
 class RejectKind(StrEnum):
     """Why a person rejected an action or changed its size."""
 

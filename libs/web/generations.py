@@ -18,20 +18,43 @@ def etag(generation: int) -> dict[str, str]:
     return {"ETag": f'"{generation}"'}
 
 
-def _if_match(
+_IfMatch = Annotated[
+    str | None,
+    Header(
+        alias="If-Match",
+        description='The generation that you have read, as its ETag gave it: "7". Answers 428 without it.',
+        examples=['"7"'],
+    ),
+]
+
+
+def missing_generation() -> Problem:
+    """Return the 428 for a write without If-Match."""
+    detail = 'This write needs If-Match: read the thing first and send its ETag, such as If-Match: "7".'
+    errors = [FieldError(field="If-Match", location="header", code="missing", message="is required")]
+    return Problem(428, "precondition_required", detail, errors=errors)
+
+
+def _if_match(if_match: _IfMatch = None) -> int:
+    if if_match is None:
+        raise missing_generation()
+    return _generation(if_match)
+
+
+def _if_match_given(
     if_match: Annotated[
         str | None,
         Header(
             alias="If-Match",
-            description='The generation that you have read, as its ETag gave it: "7". Answers 428 without it.',
+            description='The generation that you have read: "7". Some commands answer 428 without it, as they say.',
             examples=['"7"'],
         ),
     ] = None,
-) -> int:
-    if if_match is None:
-        detail = 'This write needs If-Match: read the thing first and send its ETag, such as If-Match: "7".'
-        errors = [FieldError(field="If-Match", location="header", code="missing", message="is required")]
-        raise Problem(428, "precondition_required", detail, errors=errors)
+) -> int | None:
+    return None if if_match is None else _generation(if_match)
+
+
+def _generation(if_match: str) -> int:
     found = re.fullmatch(r'"([0-9]{1,19})"', if_match, re.ASCII)
     if found is None or int(found[1]) > ID_MAX:
         message = 'must be one generation in double quotes, such as "7"'
@@ -45,4 +68,10 @@ ExpectedGeneration = Annotated[int, Depends(_if_match)]
 
 Raises Problem: 428 without If-Match, 400 if it is not a generation. Pass it to the store, whose StaleGeneration becomes
 a 409.
+"""
+
+GivenGeneration = Annotated[int | None, Depends(_if_match_given)]
+"""A parameter of a route of which only some writes need the generation that the client has read; None: not given.
+
+Raises Problem (400) if it is not a generation. For a write that needs it, raise missing_generation().
 """

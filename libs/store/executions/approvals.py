@@ -131,6 +131,15 @@ def load_askers(tx: Transaction, plan_execution_id: int, positions: Sequence[int
     }
 
 
+def load_sizes_generation(tx: Transaction, plan_execution_id: int, positions: Sequence[int]) -> int:
+    """Return a number that rises whenever an approval of these actions is decided, or its size is edited."""
+    query = sa.select(sa.func.coalesce(sa.func.sum(_T.generation), 0)).where(
+        _T.plan_execution_id == plan_execution_id,
+        _T.position == sa.func.any(sa.cast(list(positions), ARRAY(sa.Integer))),
+    )
+    return int(tx.execute(query).scalar_one())
+
+
 def load_reservation_owners(tx: Transaction) -> dict[InRegion, str]:
     """Return (region, reservation) -> owner, of reservations that have not ended."""
     table = reservations.c

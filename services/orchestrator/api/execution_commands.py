@@ -8,12 +8,23 @@ from typing import Annotated, Any, Self
 from fastapi import APIRouter, Depends, Query, Response
 from pydantic import ConfigDict, Field, model_validator
 
-from libs.domain.plan_execution import Command, CommandLevel, ExecutionState, RecordedCommand, RejectKind, Verb
+from libs.domain.plan_execution import (
+    DECIDES_ON_SIZES,
+    Command,
+    CommandLevel,
+    ExecutionState,
+    RecordedCommand,
+    RejectKind,
+    Verb,
+)
 from libs.domain.principal import Role
 from libs.executions.foretold_four_eyes import with_four_eyes
 from libs.executions.give_command import give_or_refuse
 from libs.executions.graphs import load_graph, load_seen_progress
+from libs.flux.execution.apply import positions_of
 from libs.flux.execution.command_answers import foretell_answers
+from libs.reconcile.errors import StaleGeneration
+from libs.store.executions.approvals import load_sizes_generation
 from libs.store.executions.commands import list_commands
 from libs.store.executions.executions import load_execution
 from libs.store.executions.freezes import load_calendar
@@ -22,7 +33,7 @@ from libs.web.auth import Asking, require
 from libs.web.context import Context
 from libs.web.cursors import Paging, next_cursor
 from libs.web.execution_commands import give_once
-from libs.web.generations import etag
+from libs.web.generations import GivenGeneration, etag, missing_generation
 from libs.web.idempotency import Answer, Write
 from libs.web.model import Number, PageOf, RequestModel, ResponseModel, SomeName
 from libs.web.openapi import headers, problems
@@ -84,6 +95,10 @@ class CommandAnswerOut(ResponseModel):
 class CommandAnswersOut(ResponseModel):
     """The answers that all commands would get now."""
 
+    generation: int = Field(
+        description="Send it as If-Match with approve and take_over. It rises when an approval of the subject is "
+        "decided, or its size is edited"
+    )
     items: list[CommandAnswerOut]
 
 
@@ -113,11 +128,21 @@ class RecordedCommandOut(ResponseModel):
     responses={200: {"headers": headers("ETag")}, **problems(404, 409)},
 )
 def post_command(
-    plan_execution_id: ExecutionId, body: ExecutionCommandIn, write: Write, principal: Asking, context: Context
+    plan_execution_id: ExecutionId,
+    body: ExecutionCommandIn,
+    expected: GivenGeneration,
+    write: Write,
+    principal: Asking,
+    context: Context,
 ) -> Response:
     """Give a command. It is answered at once: it has taken effect, or 409 says why it cannot, and what to do. Both are
     recorded.
+
+    `approve` and `take_over` belong to the sizes that were read. They need If-Match with the generation of the
+    command-answers of their subject: 428 without it, 409 if a size was edited since.
     """
+    if body.verb in DECIDES_ON_SIZES and expected is None:
+        raise missing_generation()
     command = Command(level=body.level, verb=body.verb, subject=body.subject or "", size=body.size)
     asked = RecordedCommand(
         command=command,
@@ -129,6 +154,8 @@ def post_command(
 
     def effect(tx: Transaction) -> Answer:
         try:
+            if body.verb in DECIDES_ON_SIZES:
+                _require_sizes(tx, plan_execution_id, command, expected)
             given = give_or_refuse(tx, plan_execution_id, asked, now=context.clock.now())
         except KeyError as error:
             raise _unknown(body.level, body.subject, "body") from error
@@ -169,6 +196,7 @@ def get_answers(
         calendar = load_calendar(tx, plan_execution_id, now)
         told, now_s = subject or "", now.timestamp()
         try:
+            generation = _sizes_generation(tx, plan_execution_id, level, told)
             foretold = foretell_answers(graph, execution.state, progress, level, told, now_s, calendar)
         except KeyError as error:
             raise _unknown(level, subject, "query") from error
@@ -190,7 +218,7 @@ def get_answers(
         )
         for one in found
     ]
-    return CommandAnswersOut(items=items)
+    return CommandAnswersOut(generation=generation, items=items)
 
 
 @router.get("/{plan_execution_id}/commands", operation_id="list_execution_commands", responses=problems(404))
@@ -201,6 +229,23 @@ def get_commands(plan_execution_id: ExecutionId, context: Context, paging: Pagin
         load_execution(tx, plan_execution_id)
         page = list_commands(tx, plan_execution_id, before=before, limit=paging.limit)
     return PageOf(items=[_out(*one) for one in page.items], next_cursor=next_cursor(_NOUN, page.next_cursor))
+
+
+def _require_sizes(tx: Transaction, plan_execution_id: int, command: Command, expected: int | None) -> None:
+    """Lock the execution, and check that the sizes are those that were read. Raises KeyError, StaleGeneration."""
+    load_execution(tx, plan_execution_id, lock=True)
+    found = _sizes_generation(tx, plan_execution_id, command.level, command.subject)
+    if found != expected:
+        noun = "approvals of plan execution"
+        raise StaleGeneration(noun, plan_execution_id, expected=expected or 0, found=found)
+
+
+def _sizes_generation(tx: Transaction, plan_execution_id: int, level: CommandLevel, subject: str) -> int:
+    """Return the generation of the approvals that a command is about. Raises KeyError for an unknown subject."""
+    graph = load_graph(tx, plan_execution_id)
+    every = level is CommandLevel.PLAN
+    positions = [*range(len(graph.actions))] if every else positions_of(graph, level, subject)
+    return load_sizes_generation(tx, plan_execution_id, positions)
 
 
 def _unknown(level: CommandLevel, subject: str | None, location: str) -> Problem:

@@ -13,7 +13,7 @@ from services.pages.parts.table import ROWS_MAX
 from services.pages.parts.words import age, count, number, parse_moment
 from services.pages.views import execution_pictures as pictures
 from services.pages.views import execution_tables as tables
-from services.pages.views.execution_commands import give, load_panel
+from services.pages.views.execution_commands import Panel, give, load_panel
 from services.pages.views.executions import name_of, path_of
 from services.pages.visit import Shown, Visit, go_to
 
@@ -46,9 +46,13 @@ def show_execution(visit: Visit) -> Shown | Response:
     execution = visit.api.get_one("/v1/plan-executions", execution_id, noun="execution", detail=detail)
     timeline = visit.api.get(f"{path}/timeline", lanes_max=LANES_MAX)
     whole = timeline["lanes_are"] == "action"
-    actions, cut = _actions(visit, path)
-    chosen = _chosen(visit, path)
+    # The generations of the panels are read before the sizes: an edit in between makes them stale, and not the sizes.
+    panels = [load_panel(visit, path, "plan", "", "The whole execution")]
     phase = visit.query.get("phase", "")
+    if phase in pictures.PHASES:
+        panels.append(load_panel(visit, path, "phase", phase, f"Phase: {pictures.PHASES[phase].lower()}"))
+    chosen, of_action = _chosen(visit, path)
+    actions, cut = _actions(visit, path)
     gates = visit.api.get(f"{path}/gates")["items"] if execution["terms"]["gates"] else []
     main = tables.of_actions(visit, actions, lambda one: _url(visit, action=one), _regions(timeline), cut)
     further = [
@@ -56,12 +60,7 @@ def show_execution(visit: Visit) -> Shown | Response:
         tables.of_path(visit, timeline, lambda one: _url(visit, action=one)),
         tables.of_commands(visit, visit.api.items(f"{path}/commands", most=tables.COMMANDS_MAX)),
     ]
-    panels = [load_panel(visit, path, "plan", "", "The whole execution")]
-    if phase in pictures.PHASES:
-        panels.append(load_panel(visit, path, "phase", phase, f"Phase: {pictures.PHASES[phase].lower()}"))
-    of_action = None
     if chosen is not None:
-        of_action = load_panel(visit, path, "action", chosen["action"], "Commands about it")
         further.append(tables.of_readings(visit, visit.api.rows(f"{path}/actions/{chosen['position']}/readings")))
     return Shown(
         template="execution.html",
@@ -121,17 +120,19 @@ def _actions(visit: Visit, path: str) -> tuple[list[Json], str]:
     return found, more if len(found) == most else ""
 
 
-def _chosen(visit: Visit, path: str) -> Json | None:
+def _chosen(visit: Visit, path: str) -> tuple[Json | None, Panel | None]:
+    """Return the action of the URL, and the commands about it."""
     name = visit.query.get("action")
     if name is None:
-        return None
+        return None, None
     try:
+        panel = load_panel(visit, path, "action", name, "Commands about it")
         found = visit.api.get(f"{path}/actions", action=name, limit=1)["items"]
     except ApiProblem as problem:
         if problem.status != 422:
             raise
-        return None
-    return found[0] if found else None
+        return None, None
+    return (found[0], panel) if found else (None, None)
 
 
 def _graph(visit: Visit, path: str, timeline: Json, chosen: Json | None, *, whole: bool) -> object:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from libs.domain.plan_execution import DECIDES_ON_SIZES
 from libs.domain.principal import Role
 from services.pages.api import ApiProblem, Json
 from services.pages.parts.words import number, spaced
@@ -35,6 +36,7 @@ class Panel:
     why_not          sentences: the commands that cannot work for a reason, and the reason
     may_not          why this person may give none; "": they may
     sized, kinded    whether a command of it takes a size, or the kind of a reason
+    generation       of the sizes that the page shows
     """
 
     level: str
@@ -45,12 +47,13 @@ class Panel:
     may_not: str
     sized: bool
     kinded: bool
+    generation: int
 
 
 def load_panel(visit: Visit, path: str, level: str, subject: str, title: str) -> Panel:
     """Return the commands about the execution, a phase or an action, with the answers that they would get now."""
-    answers = visit.api.get(f"{path}/command-answers", level=level, subject=subject)["items"]
-    buttons = [_button(one) for one in answers if one["code"] not in _OTHER_LEVEL]
+    answers = visit.api.get(f"{path}/command-answers", level=level, subject=subject)
+    buttons = [_button(one) for one in answers["items"] if one["code"] not in _OTHER_LEVEL]
     refused: dict[str, list[str]] = {}
     for one in buttons:
         if one.why_not:
@@ -65,6 +68,7 @@ def load_panel(visit: Visit, path: str, level: str, subject: str, title: str) ->
         may_not="" if visit.may(Role.OPERATOR) else "Operators give commands. Your token is of another role.",
         sized="edit" in offered,
         kinded=level == "action" and bool(offered & _WITH_KIND),
+        generation=answers["generation"],
     )
 
 
@@ -96,8 +100,10 @@ def give(visit: Visit, path: str) -> str:
         body["size"] = _number(form.get("size", ""))
     if verb in _WITH_KIND and form.get("kind"):
         body["reject_kind"] = form["kind"]
+    read = form.get("generation", "")
+    generation = int(read) if verb in DECIDES_ON_SIZES and read.isdecimal() else None
     try:
-        visit.api.send("POST", f"{path}/commands", body)
+        visit.api.send("POST", f"{path}/commands", body, generation=generation)
     except ApiProblem as problem:
         if problem.status == 401:
             raise

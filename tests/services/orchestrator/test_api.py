@@ -1,5 +1,7 @@
 """Test the routes of executions."""
 
+from dataclasses import replace
+
 import pytest
 from fastapi.testclient import TestClient
 
@@ -7,7 +9,8 @@ from libs.domain.principal import Role
 from libs.store.platform.audit import list_entries
 from libs.web.app import create_app
 from services.orchestrator.api import ROUTERS
-from tests.builders.executed_plan import Orchestrator
+from tests.builders.executed_plan import Orchestrator, store_plan
+from tests.builders.execution import two_products
 from tests.libs.web.conftest import bearer
 
 FRONT = "upsize/shop-front/west/compute"
@@ -28,9 +31,18 @@ def create(client, orchestrator, **terms):
     return client.post("/v1/plan-executions", json=body)
 
 
-def command(client, made, verb, **more):
+def generation_of(client, made, **about):
+    return client.get(f"/v1/plan-executions/{made['plan_execution_id']}/command-answers", params=about).json()[
+        "generation"
+    ]
+
+
+def command(client, made, verb, generation=None, **more):
     path = f"/v1/plan-executions/{made['plan_execution_id']}/commands"
-    return client.post(path, json={"verb": verb, "reason": "because", **more})
+    if verb in ("approve", "take_over") and generation is None:
+        generation = generation_of(client, made, **{name: more[name] for name in ("level", "subject") if name in more})
+    match = {} if generation is None else {"If-Match": f'"{generation}"'}
+    return client.post(path, json={"verb": verb, "reason": "because", **more}, headers=match)
 
 
 def actions(client, made, **query):
@@ -126,3 +138,22 @@ def test_what_cannot_be_executed_is_refused(client, orchestrator):
     assert command(client, {"plan_execution_id": 1}, "skip", level="action", subject="none").status_code == 422
     assert command(client, {"plan_execution_id": 1}, "skip").status_code == 409
     assert command(client, {"plan_execution_id": 1}, "edit", level="action", subject=FRONT).status_code == 422
+
+
+@pytest.mark.parametrize(("level", "subject"), [("action", FRONT), ("phase", "upsize")])
+def test_an_approval_belongs_to_the_size_that_was_read(client, orchestrator, level, subject):
+    asks = tuple(replace(a, approval=("OwnerApproves",)) if a.action == FRONT else a for a in two_products())
+    orchestrator.plan_id = store_plan(orchestrator.database, asks, orchestrator.clock)
+    made = create(client, orchestrator).json()
+    path = f"/v1/plan-executions/{made['plan_execution_id']}/commands"
+    about = {"level": level, "subject": subject}
+    read = generation_of(client, made, **about)
+    assert command(client, made, "edit", level="action", subject=FRONT, size=900.0).status_code == 200
+    late = command(client, made, "approve", generation=read, **about)
+    assert (late.status_code, late.json()["code"]) == (409, "stale_generation")
+    blind = client.post(path, json={"verb": "approve", "reason": "because", **about})
+    assert (blind.status_code, blind.json()["code"]) == (428, "precondition_required")
+    wrong = client.post(path, json={"verb": "approve", "reason": "r", **about}, headers={"If-Match": "7"})
+    assert wrong.status_code == 400
+    assert command(client, made, "approve", **about).status_code == 200
+    assert command(client, made, "approve", level="action", subject="none", generation=1).status_code == 422
