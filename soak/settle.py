@@ -172,8 +172,7 @@ def _finish_executions(admin: Client) -> None:
             verb = "approve" if action["state"] == "awaiting_approval" else "skip"
             if action["state"] in _WAIT_FOR_A_PERSON and verb in action["possible"]:
                 about = {"verb": verb, "level": "action", "subject": action["action"]}
-                answers = admin.get(f"{path}/command-answers", level="action", subject=action["action"])
-                admin.post(f"{path}/commands", _HOW_IT_ENDS | about, generation=answers["generation"])
+                admin.post(f"{path}/commands", _HOW_IT_ENDS | about)
 
 
 def _unquiet(admin: Client, database: Database, asked: Mapping[str, int]) -> str:

@@ -18,26 +18,25 @@ def etag(generation: int) -> dict[str, str]:
     return {"ETag": f'"{generation}"'}
 
 
-_IfMatch = Annotated[
-    str | None,
-    Header(
-        alias="If-Match",
-        description='The generation that you have read, as its ETag gave it: "7". Answers 428 without it.',
-        examples=['"7"'],
-    ),
-]
+DEMANDED = "x-demanded"
+"""Mark of a header that a write needs, in the schema of its parameter. OpenAPI then tells that it is required."""
 
 
-def missing_generation() -> Problem:
-    """Return the 428 for a write without If-Match."""
-    detail = 'This write needs If-Match: read the thing first and send its ETag, such as If-Match: "7".'
-    errors = [FieldError(field="If-Match", location="header", code="missing", message="is required")]
-    return Problem(428, "precondition_required", detail, errors=errors)
-
-
-def _if_match(if_match: _IfMatch = None) -> int:
+def _if_match(
+    if_match: Annotated[
+        str | None,
+        Header(
+            alias="If-Match",
+            description='The generation that you have read, as its ETag gave it: "7". Answers 428 without it.',
+            examples=['"7"'],
+            json_schema_extra={DEMANDED: True},
+        ),
+    ] = None,
+) -> int:
     if if_match is None:
-        raise missing_generation()
+        detail = 'This write needs If-Match: read the thing first and send its ETag, such as If-Match: "7".'
+        errors = [FieldError(field="If-Match", location="header", code="missing", message="is required")]
+        raise Problem(428, "precondition_required", detail, errors=errors)
     return _generation(if_match)
 
 
@@ -46,7 +45,7 @@ def _if_match_given(
         str | None,
         Header(
             alias="If-Match",
-            description='The generation that you have read: "7". Some commands answer 428 without it, as they say.',
+            description='The generation that you have read, such as "7". Answers 409 if it is not the present one.',
             examples=['"7"'],
         ),
     ] = None,
@@ -71,7 +70,7 @@ a 409.
 """
 
 GivenGeneration = Annotated[int | None, Depends(_if_match_given)]
-"""A parameter of a route of which only some writes need the generation that the client has read; None: not given.
+"""A parameter of a route that does without the generation that the client has read; None: not given.
 
-Raises Problem (400) if it is not a generation. For a write that needs it, raise missing_generation().
+Raises Problem (400) if it is not a generation.
 """

@@ -9,6 +9,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from libs.web.auth import PUBLIC_PATHS
+from libs.web.generations import DEMANDED
 from libs.web.problems import MEDIA_TYPE, ProblemDocument
 
 _DESCRIPTIONS = {
@@ -86,10 +87,11 @@ def _complete(operation: dict[str, Any], *, public: bool) -> None:
             documented["Idempotency-Replayed"] = _header("Idempotency-Replayed")
     for parameter in operation.get("parameters", ()):
         if parameter["name"] == "If-Match":
-            parameter["required"] = True
+            parameter["required"] = bool(parameter["schema"].get(DEMANDED))
             parameter["schema"] = {"type": "string", "pattern": '^"[0-9]{1,19}"$'}
             responses.setdefault("400", _problem(400))
-            responses.setdefault("428", _problem(428))
+            if parameter["required"]:
+                responses.setdefault("428", _problem(428))
 
 
 def _problem(status: int, content: dict[str, Any] | None = None) -> dict[str, Any]:

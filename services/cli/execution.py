@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from libs.domain.execution_plan import Phase
-from libs.domain.plan_execution import DECIDES_ON_SIZES, RejectKind, Verb
+from libs.domain.plan_execution import RejectKind, Verb
 from services.cli.client import Client, Json
 from services.cli.output import Output, OutputOption, print_document, print_json, print_rows, say
 
@@ -119,12 +119,7 @@ def give(
         body["size"] = size
     if kind is not None:
         body["reject_kind"] = kind
-    client, path = Client.connect(), f"{_EXECUTIONS}/{execution}"
-    generation = None
-    if verb in DECIDES_ON_SIZES:
-        asked = {name: body[name] for name in ("level", "subject") if name in body}
-        generation = client.get(f"{path}/command-answers", **asked)["generation"]
-    found = client.post(f"{path}/commands", body, generation=generation)
+    found = Client.connect().post(f"{_EXECUTIONS}/{execution}/commands", body)
     told = f"execution {execution} is {found['state']}"
     about = f"; {found['changed']} actions changed" if found["changed"] else ""
     print_json(found) if output is Output.JSON else say(told + about)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from urllib.parse import urlencode
 
-from libs.domain.plan_execution import DECIDES_ON_SIZES
 from soak.history import Json
 from soak.systems import reservation_place, traffic_place
 from soak.work.client import Client
@@ -107,15 +105,7 @@ def _command(
 ) -> None:
     level = "phase" if by_phase else "action"
     about = {} if action is None else {"level": level, "subject": action[level]}
-    generation = None
-    if verb in DECIDES_ON_SIZES:
-        read = client.read("list_command_answers", f"{_path(execution)}/command-answers?{urlencode(about)}")
-        if read is None:
-            return
-        generation = read["generation"]
-    client.write(
-        what, "POST", f"{_path(execution)}/commands", {"verb": verb, "reason": "soak", **about}, generation=generation
-    )
+    client.write(what, "POST", f"{_path(execution)}/commands", {"verb": verb, "reason": "soak", **about})
 
 
 def _path(execution: Json) -> str:

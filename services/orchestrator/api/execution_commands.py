@@ -33,7 +33,7 @@ from libs.web.auth import Asking, require
 from libs.web.context import Context
 from libs.web.cursors import Paging, next_cursor
 from libs.web.execution_commands import give_once
-from libs.web.generations import GivenGeneration, etag, missing_generation
+from libs.web.generations import GivenGeneration, etag
 from libs.web.idempotency import Answer, Write
 from libs.web.model import Number, PageOf, RequestModel, ResponseModel, SomeName
 from libs.web.openapi import headers, problems
@@ -138,11 +138,9 @@ def post_command(
     """Give a command. It is answered at once: it has taken effect, or 409 says why it cannot, and what to do. Both are
     recorded.
 
-    `approve` and `take_over` belong to the sizes that were read. They need If-Match with the generation of the
-    command-answers of their subject: 428 without it, 409 if a size was edited since.
+    `approve` and `take_over` belong to the sizes that were read. With If-Match and the generation of the
+    command-answers of their subject, they get 409 if a size was edited since. /v1/approvals always demands it.
     """
-    if body.verb in DECIDES_ON_SIZES and expected is None:
-        raise missing_generation()
     command = Command(level=body.level, verb=body.verb, subject=body.subject or "", size=body.size)
     asked = RecordedCommand(
         command=command,
@@ -154,7 +152,7 @@ def post_command(
 
     def effect(tx: Transaction) -> Answer:
         try:
-            if body.verb in DECIDES_ON_SIZES:
+            if expected is not None and body.verb in DECIDES_ON_SIZES:
                 _require_sizes(tx, plan_execution_id, command, expected)
             given = give_or_refuse(tx, plan_execution_id, asked, now=context.clock.now())
         except KeyError as error:
@@ -231,13 +229,13 @@ def get_commands(plan_execution_id: ExecutionId, context: Context, paging: Pagin
     return PageOf(items=[_out(*one) for one in page.items], next_cursor=next_cursor(_NOUN, page.next_cursor))
 
 
-def _require_sizes(tx: Transaction, plan_execution_id: int, command: Command, expected: int | None) -> None:
+def _require_sizes(tx: Transaction, plan_execution_id: int, command: Command, expected: int) -> None:
     """Lock the execution, and check that the sizes are those that were read. Raises KeyError, StaleGeneration."""
     load_execution(tx, plan_execution_id, lock=True)
     found = _sizes_generation(tx, plan_execution_id, command.level, command.subject)
     if found != expected:
         noun = "approvals of plan execution"
-        raise StaleGeneration(noun, plan_execution_id, expected=expected or 0, found=found)
+        raise StaleGeneration(noun, plan_execution_id, expected=expected, found=found)
 
 
 def _sizes_generation(tx: Transaction, plan_execution_id: int, level: CommandLevel, subject: str) -> int:

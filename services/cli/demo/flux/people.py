@@ -49,9 +49,7 @@ class Operators:
         verb, reason = _DECISIONS[action["state"]]
         body = {"level": "action", "subject": action["action"], "verb": verb, "reason": reason}
         try:
-            about = {"level": "action", "subject": action["action"]}
-            read = self.client.get(f"{path}/command-answers", **about)
-            self.client.post(f"{path}/commands", body, generation=read["generation"])
+            self.client.post(f"{path}/commands", body)
         except ApiProblem as problem:  # the action went on by itself meanwhile
             note(f"  {verb} {action['action']}: {problem}")
             return
