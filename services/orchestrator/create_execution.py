@@ -21,7 +21,14 @@ from libs.plan_check.execution_room import most_used
 from libs.store.executions.actions import insert_actions
 from libs.store.executions.approvals import ask_for_actions, load_reservation_owners
 from libs.store.executions.events import propose_action_events
-from libs.store.executions.executions import insert_execution, load_execution, load_unfinished, set_state, take_places
+from libs.store.executions.executions import (
+    insert_execution,
+    load_execution,
+    load_moved_traffic,
+    load_unfinished,
+    set_state,
+    take_places,
+)
 from libs.store.executions.freezes import copy_overrides
 from libs.store.planner.placement_plans import load_placement_plan, load_plan_file
 from libs.store.planner.plan_runs import load_plan_run
@@ -49,6 +56,11 @@ def create_execution(
     if other is not None:
         raise CannotExecute(
             f"Plan execution {other} of placement plan {placement_plan_id} has not ended: abort or supersede it first."
+        )
+    moved = load_moved_traffic(tx, placement_plan_id)
+    if moved is not None:  # shifts are shares of a product's traffic, so a second execution would move as much again
+        raise CannotExecute(
+            f"Plan execution {moved} of placement plan {placement_plan_id} has moved traffic: plan again."
         )
     execution = load_execution_plan(orjson.loads(load_plan_file(tx, placement_plan_id, DAG)))
     if execution is None:

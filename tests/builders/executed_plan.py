@@ -67,7 +67,12 @@ class World:
 class Orchestrator:
     def __init__(self, database: Database, clock: Clock, actions: tuple[Action, ...] | None = None) -> None:
         self.database, self.clock, self.world = database, clock, World()
-        self.plan_id = store_plan(database, two_products() if actions is None else actions, clock)
+        self._actions = two_products() if actions is None else actions
+        self.plan_again()
+
+    def plan_again(self) -> None:
+        """Make the same changes the target plan of a further run."""
+        self.plan_id = store_plan(self.database, self._actions, self.clock)
 
     def create(self, terms: Terms = TERMS) -> PlanExecution:
         with self.database.write() as tx:

@@ -30,6 +30,14 @@ _TAKE = sa.text(f"""
 _TAKEN = sa.text(f"""
     SELECT kind, name, region, plan_execution_id FROM execution_places JOIN {_WANTED} USING (kind, name, region)
     WHERE plan_execution_id <> :id ORDER BY kind, name, region""")
+_MOVED = sa.text("""
+    SELECT max(plan_execution_id) FROM plan_executions JOIN execution_actions USING (plan_execution_id)
+    WHERE placement_plan_id = :id AND phase = 'shift' AND asked > 0
+    GROUP BY product, least(region, to_region), greatest(region, to_region)
+    HAVING bool_or(asked <> reached)
+        OR abs(sum(reached * after * CASE WHEN region < to_region THEN 1 ELSE -1 END)) > :least
+    ORDER BY 1 DESC LIMIT 1""")
+_SHARE_LEAST = 1e-9
 _CLOSED = [state.value for state in (*FINAL, ExecutionState.DRAFT)]
 
 
@@ -127,6 +135,14 @@ def load_unfinished(tx: Transaction, placement_plan_id: int) -> int | None:
     ended = [state.value for state in FINAL]
     query = sa.select(_T.plan_execution_id).where(_T.placement_plan_id == placement_plan_id, _T.state.not_in(ended))
     found: int | None = tx.execute(query.order_by(_T.plan_execution_id).limit(1)).scalar()
+    return found
+
+
+def load_moved_traffic(tx: Transaction, placement_plan_id: int) -> int | None:
+    """Return the id of the last execution of the plan after which traffic is not where it was before the plan, or may
+    not be; None if no traffic moved, or all of it was taken back.
+    """
+    found: int | None = tx.execute(_MOVED, {"id": placement_plan_id, "least": _SHARE_LEAST}).scalar()
     return found
 
 

@@ -102,6 +102,27 @@ def test_only_one_execution_works_on_a_place(orchestrator):
     assert orchestrator.run(second) is ExecutionState.DONE
 
 
+def test_a_plan_does_not_move_its_traffic_twice(orchestrator):
+    first = orchestrator.start()
+    until_moved(orchestrator, 0.1)
+    orchestrator.command(first, Verb.REVERSE)
+    orchestrator.run(first)
+    second = orchestrator.start()  # all of it was taken back
+    assert orchestrator.run(second) is ExecutionState.DONE
+    with pytest.raises(CannotExecute, match=f"Plan execution {second} of placement plan .* has moved traffic"):
+        orchestrator.create()
+    assert orchestrator.world.moved[SHOP] == pytest.approx(0.1)
+
+
+def test_a_plan_whose_traffic_may_have_moved_is_not_executed_again(orchestrator):
+    first = orchestrator.start()
+    until_moved(orchestrator, 0.025)
+    orchestrator.command(first, Verb.ABORT)
+    orchestrator.run(first, 3)
+    with pytest.raises(CannotExecute, match=f"Plan execution {first} of placement plan .* has moved traffic"):
+        orchestrator.create()
+
+
 def test_a_refused_command_is_recorded_and_changes_nothing(orchestrator):
     execution_id = orchestrator.start()
     before = orchestrator.load(execution_id)
@@ -168,6 +189,7 @@ def test_a_crash_anywhere_loses_nothing_and_repeats_nothing(orchestrator):
     first = dict(orchestrator.world.sizes), dict(orchestrator.world.moved)
     for point in sorted(points):
         orchestrator.world.__init__()
+        orchestrator.plan_again()
         orchestrator.world.say = answers
         seen = 0
 
