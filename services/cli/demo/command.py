@@ -42,6 +42,8 @@ POLICY = RegionPolicy(buffer_cost=1.0, spread_cost=0.5, shared_buffer_share=0.02
 SIMULATED = {"PLIMSOLL_MOVER_ACTUATOR": "simulated"}
 """A demo never moves real servers, even if its environment names another actuator."""
 _SETTLE_S_MAX = 90.0
+_SHORT_S_MAX = 4 * HOUR_S
+"""Most seconds of the day's clock that a demo waits for solves and moves to fill its reservations."""
 _TOLD_S = 10.0
 _ASK_AGAIN_S = 600.0
 
@@ -143,7 +145,8 @@ def _day(platform: Platform, clock: ScaledClock, *, servers: int, requests: int,
     agenda.every(0.5 * HOUR_S, DAY_S, allocator.act)
     agenda.every(2 * HOUR_S, DAY_S, lambda: _hour(admin, agenda, owners, health))
     agenda.run(DAY_S, platform.supervisor.tend)
-    _settle(admin, platform)
+    _settle(admin, platform, agenda, owners)
+    _fill(admin, platform, agenda)
     return read_summary(admin, REGION, refused=owners.refused)
 
 
@@ -181,8 +184,8 @@ def _hour(admin: Client, agenda: Agenda, owners: Owners, health: HealthSystem) -
     )
 
 
-def _settle(admin: Client, platform: Platform) -> None:
-    """Wait until every request is decided and every running move has ended. The summary reports the rest.
+def _settle(admin: Client, platform: Platform, agenda: Agenda, owners: Owners) -> None:
+    """Wait until every request is sent and decided, and every running move has ended. The summary reports the rest.
 
     A busy machine is slow. Give up only after a long time without a decision or an ended move.
     """
@@ -190,8 +193,8 @@ def _settle(admin: Client, platform: Platform) -> None:
     fewest, deadline = math.inf, time.monotonic() + _SETTLE_S_MAX
     told, undecided = time.monotonic(), 0
     while time.monotonic() < deadline:
-        platform.supervisor.tend()
-        undecided = sum(
+        agenda.run(agenda.now_s(), platform.supervisor.tend)
+        undecided = owners.waiting + sum(
             1
             for phase in ("submitted", "assessing")
             for _ in admin.items("/v1/capacity-requests", phase=phase, limit=1000)
@@ -209,6 +212,18 @@ def _settle(admin: Client, platform: Platform) -> None:
     kept = [f"moves {sorted(moving)} have not ended"] if moving else []
     kept += [f"{plural(undecided, 'request')} undecided"] if undecided else []
     stderr.print(f"[red]trouble:[/red] nothing has changed for {_SETTLE_S_MAX:g} s: {' and '.join(kept)}")
+
+
+def _fill(admin: Client, platform: Platform, agenda: Agenda) -> None:
+    """Wait until every reservation has its servers, but no longer than some solves take.."""
+    until_s = agenda.now_s() + _SHORT_S_MAX
+    note("every request is decided; waiting until the reservations have their servers")
+    while agenda.now_s() < until_s:
+        agenda.run(agenda.now_s(), platform.supervisor.tend)
+        found = admin.items("/v1/reservations", region=REGION, kind="guaranteed", limit=1000)
+        if not any(one["status"][plan]["shortfall_rru"] > 0 for one in found for plan in ("target", "current")):
+            return
+        time.sleep(0.5)
 
 
 def _tell(summary: Summary, output: Output) -> None:

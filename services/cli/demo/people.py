@@ -19,13 +19,14 @@ _UNDECIDED = frozenset({"submitted", "assessing"})
 @dataclass(slots=True)
 class Owners:
     """The owners: they request, change and return capacity. `said` counts the requests. `refused` counts the problem
-    codes of the answers.
+    codes of the answers. `waiting` is the number of requests that wait for the answer to an earlier one.
     """
 
     client: Client
     region: str
     said: Counter[str] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
+    waiting: int = 0
     _returned: set[str] = field(default_factory=set)
 
     def act(self, event: DemandEvent, later: Callable[[Callable[[], None]], None]) -> None:
@@ -34,7 +35,13 @@ class Owners:
         If the previous request is undecided, `later` repeats this call later.
         """
         if event.kind is not DemandKind.CREATE and self._waits_for_an_answer(event.reservation):
-            later(lambda: self.act(event, later))
+            self.waiting += 1
+
+            def again() -> None:
+                self.waiting -= 1
+                self.act(event, later)
+
+            later(again)
             return
         if event.reservation in self._returned:
             return  # a resize that waited so long that the reservation is deleted by now

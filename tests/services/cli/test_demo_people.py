@@ -26,11 +26,11 @@ def test_an_owner_waits_for_the_answer_before_he_asks_for_something_else() -> No
     owners = Owners(platform, "west")  # type: ignore[arg-type]
     event = DemandEvent(at_s=0.0, kind=DemandKind.DELETE, reservation="web", owner="a", spec=None)
     owners.act(event, agenda.append)
-    assert (platform.sent, len(agenda), owners.said.total()) == ([], 1, 0)
+    assert (platform.sent, len(agenda), owners.said.total(), owners.waiting) == ([], 1, 0, 1)
     platform.phase = "granted"
     agenda.pop()()
     assert [body["kind"] for body in platform.sent] == ["delete"]
-    assert (agenda, owners.said) == ([], {"delete": 1})
+    assert (agenda, owners.said, owners.waiting) == ([], {"delete": 1}, 0)
     resize = DemandEvent(at_s=0.0, kind=DemandKind.RESIZE, reservation="web", owner="a", spec=None)
     owners.act(resize, agenda.append)  # it waited longer than the reservation lived
     assert (agenda, owners.said) == ([], {"delete": 1})
