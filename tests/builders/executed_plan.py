@@ -27,6 +27,7 @@ from libs.reconcile.clock import Clock
 from libs.store.executions.actions import load_actions, load_progress
 from libs.store.executions.executions import load_execution
 from libs.store.ledger.events import load_events
+from libs.store.planner.executed_changes import load_executed_shares
 from libs.store.planner.placement_plans import commit_placement_plan, load_target_plan_id
 from libs.store.planner.plan_runs import create_plan_run, finish_plan_run, take_plan_run
 from libs.store.platform.database import Database
@@ -110,6 +111,19 @@ class Orchestrator:
         for _ in range(ticks):
             self.tick()
         return self.load(execution_id).state
+
+    def run_until_moved(self, shift: str, share: float) -> None:
+        """Tick until a shift has moved at least this share of its product's traffic."""
+        for _ in range(60):
+            if self.world.moved.get(shift, 0.0) > share - 1e-9:
+                return
+            self.tick()
+        raise AssertionError("it never moved so much")
+
+    def executed_shares(self) -> dict[str, float]:
+        """Return phase -> share of the planned changes that has happened."""
+        with self.database.snapshot() as tx:
+            return {phase: found.share for phase, found in load_executed_shares(tx, plans=5).items()}
 
     def load(self, execution_id: int) -> PlanExecution:
         with self.database.snapshot() as tx:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
 import numpy as np
 
@@ -42,6 +43,13 @@ def two_products(**controls) -> tuple[Action, ...]:
         for a in plan_execution(*world).actions
     ]
     return scheduled(actions, 1).actions
+
+
+def resize(service: str, before: float, after: float, phase: Phase = Phase.UPSIZE, **more: Any) -> Action:
+    """Return a resize of a service in the region east, of hardware hw."""
+    name = f"{phase}/{service}/east/hw"
+    place = {"service": service, "region": "east", "hardware_type": "hw"}
+    return Action(action=name, phase=phase, before=before, after=after, **place, **more)
 
 
 def pools_of(actions: tuple[Action, ...], spare: float = 0.0) -> tuple[dict, dict]:
