@@ -10,6 +10,7 @@ from libs.domain.arrays import Floats
 from libs.domain.fleet import FleetSnapshot
 from libs.mip.highs import solve_lp
 from libs.mip.model import Mip
+from libs.ras.eligible_rru import eligible_by_msb, least_held, surviving
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,46 +54,25 @@ def potential_of(snapshot: FleetSnapshot, reservation: int) -> Potential:
     Without affinity the reservation would hold all servers. One more server never lowers the capacity that survives the
     loss of an MSB.
     """
-    q, M = snapshot.reservations, len(snapshot.topology.msbs)
-    value = q.rru[reservation, snapshot.servers.hardware_type] * ~snapshot.servers.leaving
-    value = value * q.allowed[reservation, snapshot.server_datacenter]
-    by_msb = np.bincount(snapshot.server_msb, value, M).astype(np.float64, copy=False)
-    by_msb = np.minimum(by_msb, q.msb_limit_rru[reservation])
-    eligible, largest = float(by_msb.sum()), float(by_msb.max(initial=0.0))
-    survives, share = bool(q.survives_msb_loss[reservation]), q.affinity_share[reservation]
-    surviving = eligible - (largest if survives else 0.0)
-    most = surviving
+    q = snapshot.reservations
+    one = eligible_by_msb(snapshot, np.array([reservation], np.int32))
+    by_msb, survives, share = one[0], bool(q.survives_msb_loss[reservation]), q.affinity_share[reservation]
+    most = left = float(surviving(one, q.survives_msb_loss[[reservation]])[0])
     if not np.isnan(share).all() and by_msb.size:
         most = _most_within_bands(
             snapshot, by_msb, share * q.capacity_rru[reservation], float(q.capacity_rru[reservation]), survives
         )
     return Potential(
         asked_rru=float(q.capacity_rru[reservation]),
-        eligible_rru=eligible,
-        largest_msb_rru=largest,
+        eligible_rru=float(by_msb.sum()),
+        largest_msb_rru=float(by_msb.max(initial=0.0)),
         largest_msb=str(snapshot.topology.msbs[int(by_msb.argmax())]) if by_msb.size else "",
-        surviving_rru=surviving,
+        surviving_rru=left,
         most_rru=most,
-        least_held_rru=_least_held(by_msb, float(q.capacity_rru[reservation]))
+        least_held_rru=least_held(by_msb, float(q.capacity_rru[reservation]))
         if survives
         else float(q.capacity_rru[reservation]),
     )
-
-
-def _least_held(by_msb: Floats, capacity: float) -> float:
-    """Return the least sum_m x[m] with x <= by_msb and sum_m x[m] - max_m x[m] >= capacity; inf if there is no such x.
-
-    The best x is the most even one. With w RRU in the largest MSB, sum_m min(by_msb[m], w) - w RRU survive. That
-    amount rises with w until only one MSB has more than w.
-    """
-    level = np.sort(by_msb)
-    below = np.append(0.0, np.cumsum(level))[:-1]  # (M,) in MSBs with less than level[m]
-    others = np.arange(len(level))[::-1]  # (M,) MSBs with at least level[m], less the one that may fail
-    enough = np.flatnonzero(below + others * level >= capacity - 1e-9)
-    if not len(enough) or others[enough[0]] == 0:
-        return float("inf")
-    first = enough[0]
-    return capacity + float((capacity - below[first]) / others[first])
 
 
 def _most_within_bands(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from libs.domain.arrays import Ints
+from libs.domain.arrays import Floats, Ints
 from libs.domain.fleet import FleetSnapshot
 
 _ROUNDING_RRU = 1e-6
@@ -60,7 +60,7 @@ def describe_shortage(
             "allow a type that the region has.",
             numbers={"short_rru": short_rru},
         )
-    best = int(eligible[int((rru * stock)[eligible].argmax())])
+    best = best_type(rru, stock)
     needed = granted_servers + math.ceil((short_rru - _ROUNDING_RRU) / rru[best])
     rest = [str(snapshot.hardware_types[t]) for t in eligible if t != best]
     others = f" (or {rest[0] if len(rest) == 1 else f'{len(rest)} other types'})" if rest else ""
@@ -78,6 +78,14 @@ def describe_shortage(
         message=message,
         numbers={"short_rru": short_rru, "needed_servers": float(needed), "free_servers": float(free_servers)},
     )
+
+
+def best_type(rru: Floats, stock: Ints) -> int:
+    """Return the hardware type whose servers in the region have the most RRU in total for a reservation that may use
+    some type. `rru` (T,) is the RRU of one server, and `stock` (T,) the number of servers.
+    """
+    eligible = np.flatnonzero(rru > 0)
+    return int(eligible[int((rru * stock)[eligible].argmax())])
 
 
 def stock_of(snapshot: FleetSnapshot) -> Ints:

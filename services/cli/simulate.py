@@ -8,6 +8,7 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from services.cli.client import Client, Json
+from services.cli.estimate import show_estimate
 from services.cli.failure import CliFailure
 from services.cli.output import Output, OutputOption, percent, plural, print_json, print_rows, say, stderr, stdout
 from services.cli.specs import number_of
@@ -59,6 +60,9 @@ def simulate(
     reason: Annotated[
         str | None, typer.Option(help="why, with --apply; needed where approval limits are exceeded")
     ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="answer an estimate at once, without a solve; nothing is kept")
+    ] = False,
     wait: Annotated[
         float, typer.Option(min=0.0, metavar="SECONDS", help="how long to wait for the answer; 0: no wait")
     ] = 3600.0,
@@ -94,6 +98,9 @@ def simulate(
             "name at least one change, such as --demand web=20, --scale 1.2 or --lose-msb msb-01: "
             "`plimsoll simulate --help` has every option"
         )
+    if dry_run:
+        show_estimate(client.post("/v1/simulations", given, dry_run=True), output)
+        return
     asked = client.post("/v1/simulations", given)
     if wait <= 0:
         _tell_later(asked, output)

@@ -6,10 +6,10 @@ from libs.domain.capacity_request import CapacityRequestPhase
 from libs.reconcile.clock import Clock
 from libs.store.capacity.reservation_servers import count_in_use
 from libs.store.platform.database import Database
+from libs.web.solving_slots import solving_slot
 from services.portal.case import load_case, question_of_submission
 from services.portal.end_reservation import freed_words
 from services.portal.judge import Judgement, judge
-from services.portal.solve_slots import solving_slot
 from services.portal.submit_requests import Submission
 
 

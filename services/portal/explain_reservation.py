@@ -19,7 +19,7 @@ from libs.store.plans.targets_history import load_last_solve_changes
 from libs.store.platform.database import Database
 from libs.web.names import unknown_name
 from libs.web.problems import FieldError, Problem, invalid
-from services.portal.solve_slots import solving_slot
+from libs.web.solving_slots import solving_slot
 
 EXPLAIN_S_MAX = 10.0
 """Seconds for the search for deciders while a person waits for the answer."""

@@ -30,7 +30,7 @@ def show_ask(visit: Visit) -> Shown | Response:
     form: Mapping[str, str] = visit.form or _prefilled(visit, resized)
     answer: Json | None = None
     wrong: dict[str, str] = {}
-    refused = ""
+    refused, busy = "", False
     if visit.form:
         dry_run = visit.form.get("action") != "ask" or visit.is_fragment
         try:
@@ -41,7 +41,7 @@ def show_ask(visit: Visit) -> Shown | Response:
             if problem.status not in _REFUSED:
                 raise
             wrong = {name.removeprefix("spec."): said for name, said in problem.fields.items()}
-            refused = "" if wrong else problem.detail
+            refused, busy = "" if wrong else problem.detail, problem.status == 429
         else:
             if not dry_run:
                 query = urlencode({"reservation": answer["reservation"]})
@@ -67,6 +67,7 @@ def show_ask(visit: Visit) -> Shown | Response:
             "kind": _KINDS.get(answer["status"]["phase"], "") if answer else "",
             "wrong": wrong,
             "refused": refused,
+            "busy": busy,
             "owners": visit.who["owners"],
             "may": visit.may(Role.REQUESTER),
             "key": form.get("key") or str(uuid.uuid4()),

@@ -1,9 +1,13 @@
-"""Ask what would happen: places are lost, demand and weights change, racks come. And what others asked."""
+"""Ask what would happen: places are lost, demand and weights change, racks come. And what others asked.
+
+An estimate answers while a person fills in the form. A simulation, which solves, answers on a page of its own.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
 
@@ -23,6 +27,8 @@ SECTION = "what-if"
 ASKED_MAX = 25
 """Simulations that the page shows."""
 _NAMES_MAX = 1000
+_SHOWN_MAX = 12
+"""Reservations that the estimate shows."""
 _KINDS = {"queued": "", "running": "info", "done": "good", "failed": "bad", "cancelled": "warn"}
 _REFUSED = (400, 403, 404, 409, 422, 429)
 _OWN = ("q", "sort", "format", "table")
@@ -43,54 +49,101 @@ def address_of(region: str, form: Mapping[str, str]) -> str:
 
 
 def show_what_if(visit: Visit) -> Shown | Response:
-    """Show the form, or ask the question and lead to its answer."""
+    """Show the form, answer it by an estimate, or ask the question and lead to its answer."""
     region = visit.place("region")
     if "action" in visit.query:
         return go_to(address_of(region, visit.query))
+    form = {name: value for name, value in (visit.form or visit.query).items() if name not in _OWN}
+    answer = _answer(visit, region, form)
+    if isinstance(answer, Response):
+        return answer
+    said, may = asking.sentences(answer.question), visit.may(Role.OPERATOR)
+    values = {
+        "answer": answer,
+        "words_of": asking.words_of,
+        "shown_max": _SHOWN_MAX,
+        "follows": may and bool(said) and not visit.form,
+    }
+    if visit.is_fragment:
+        return Shown(
+            template="what_if_answer.html",
+            island="what_if_answer.html",
+            title="",
+            command=(),
+            sources=[],
+            values=values,
+        )
     path = f"/v1/regions/{segment(region)}"
     present = visit.api.get(path)
-    form = {name: value for name, value in (visit.form or visit.query).items() if name not in _OWN}
-    question: Json = {}
-    wrong: dict[str, str] = {}
-    refused = ""
-    try:
-        asked = asking.read_question(region, form)
-        question = asked.body
-        if visit.form:
-            made = visit.api.send("POST", "/v1/simulations", question)
-            return go_to(to_region(region, SECTION, str(made["simulation_id"])))
-    except WrongField as field:
-        wrong = {field.field: field.message}
-    except ApiProblem as problem:
-        if problem.status not in _REFUSED:
-            raise
-        wrong = {asked.field_of(name): said for name, said in problem.fields.items()}
-        refused = "" if wrong else problem.detail
     items = visit.api.items("/v1/simulations", region=region, most=ASKED_MAX)
     return Shown(
         template="what_if.html",
         title="What if?",
         region=region,
         section=SECTION,
-        command=asking.command_of(region, question),
+        command=asking.command_of(region, answer.question),
         sources=[path, f"{path}/server-counts", f"/v1/simulations?{urlencode({'region': region, 'limit': ASKED_MAX})}"],
         table=_asked(visit, region, items),
-        status=422 if visit.form and (wrong or refused) else 200,
+        status=422 if visit.form and (answer.wrong or answer.refused) else 200,
         values={
+            **values,
             "form": defaultdict(str, form),
-            "wrong": wrong,
-            "words_of": asking.words_of,
-            "refused": refused,
-            "sentences": asking.sentences(question),
+            "sentences": said,
             "weights": [{**one, "now": present["policy"][one["name"]]} for one in asking.weights()],
             "weighs": any(name.startswith(asking.POLICY) for name in form),
             "demand_rows": asking.rows_of(form, "demand"),
             "rack_rows": asking.rows_of(form, "racks"),
-            "why_not": "" if visit.may(Role.OPERATOR) else "Operators run it. Your token is of another role.",
+            "why_not": "" if may else "Operators run it. Your token is of another role.",
             **_places(visit, path, form),
             **_names(visit, region),
         },
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Answer:
+    """The answer to a form.
+
+    question   the body for the API; {}: the form cannot be read
+    wrong      field of the form -> what is wrong with it
+    refused    the API's refusal of the whole; ""
+    estimate   the answer to a dry run; None: there is none
+    busy       whether the API has no room for an estimate now
+    """
+
+    question: Json = field(default_factory=dict)
+    wrong: Mapping[str, str] = field(default_factory=dict)
+    refused: str = ""
+    estimate: Json | None = None
+    busy: bool = False
+
+    @property
+    def weights_alone(self) -> bool:
+        """Whether only weights would change."""
+        return self.question.keys() == {"region", "policy"}
+
+
+def _answer(visit: Visit, region: str, form: Mapping[str, str]) -> _Answer | Response:
+    """Read the form. If it was sent, ask for an estimate, or run it and lead to its answer."""
+    try:
+        asked = asking.read_question(region, form)
+    except WrongField as wrong:
+        return _Answer(wrong={wrong.field: wrong.message})
+    question = asked.body
+    estimates = visit.is_fragment or visit.form.get("action") == "estimate"
+    if not visit.form or (visit.is_fragment and question.keys() == {"region"}):
+        return _Answer(question=question)
+    try:
+        found = visit.api.send("POST", "/v1/simulations", question, dry_run=estimates)
+    except ApiProblem as problem:
+        if problem.status not in _REFUSED:
+            raise
+        fields = {asked.field_of(name): said for name, said in problem.fields.items()}
+        refused = "" if fields else problem.detail
+        return _Answer(question=question, wrong=fields, refused=refused, busy=problem.status == 429)
+    if estimates:
+        return _Answer(question=question, estimate=found)
+    return go_to(to_region(region, SECTION, str(found["simulation_id"])))
 
 
 def _places(visit: Visit, path: str, form: Mapping[str, str]) -> Json:

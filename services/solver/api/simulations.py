@@ -20,7 +20,9 @@ from libs.web.long_runs import LongRuns
 from libs.web.model import ID_MAX, PageOf, SomeName
 from libs.web.openapi import headers, problems
 from libs.web.simulation_out import SimulationOut, simulation_out
+from services.solver.api.estimate_out import SimulationEstimateOut, estimate_out
 from services.solver.api.what_if import SimulationIn, to_what_if
+from services.solver.estimate_simulation import estimate_simulation
 
 router = APIRouter(prefix="/v1/simulations", tags=["simulations"])
 _Id = Annotated[int, Path(ge=1, le=ID_MAX, description="Id of the simulation")]
@@ -40,10 +42,24 @@ _RUNS = LongRuns(
     status_code=202,
     response_model=SimulationOut,
     dependencies=_OPERATOR,
-    responses={202: {"headers": headers("Location")}, **problems(404)},
+    responses={
+        200: {"model": SimulationEstimateOut, "description": "With dry_run: an estimate; nothing is written"},
+        202: {"headers": headers("Location")},
+        **problems(404),
+    },
 )
-def post_simulation(body: SimulationIn, write: Write, principal: Asking, context: Context) -> Response:
+def post_simulation(
+    body: SimulationIn,
+    write: Write,
+    principal: Asking,
+    context: Context,
+    dry_run: Annotated[bool, Query(description="Answer an estimate at once, without a solve. Writes nothing")] = False,
+) -> Response:
     """Solve the region with the given changes, without changing it. Poll the Location of the answer."""
+    if dry_run:
+        what_if, found = estimate_simulation(context.database, context.clock, body, holder=principal.holder)
+        answer = estimate_out(body.region, what_if, found)
+        return Response(answer.model_dump_json(), media_type="application/json")
 
     def effect(tx: Transaction) -> Answer:
         region = load_region(tx, body.region)

@@ -62,6 +62,12 @@ def test_a_region_from_import_to_export(plimsoll: Plimsoll, tmp_path: Path) -> N
         "simulate", "west", "--lose-msb", "msb-03", "--scale", "web=1.5", "--policy", "buffer_cost=1", *racks
     )
     assert (lost.returncode, "servers would change hands" in lost.stdout) == (0, True), lost.stderr
+    quick = plimsoll("simulate", "west", "--lose-msb", "msb-03", "--scale", "web=1.5", "--dry-run")
+    assert (quick.returncode, "An estimate without a solve." in quick.stdout) == (0, True), quick.stderr
+    estimate = document(plimsoll("simulate", "west", "--scale", "web=50", "--dry-run", "-o", "json"))
+    web = estimate["reservations"][0]
+    assert (web["reservation"], web["capacity_rru"] > web["most_rru"]) == ("web", True)
+    assert f"more than {web['most_rru']:g} RRU" in plimsoll("simulate", "west", "--scale", "web=50", "--dry-run").stdout
     refused = plimsoll("simulate", "--apply", 1)
     assert (refused.returncode, "not_a_decision" in refused.stderr) == (1, True)
     assert "such as --demand web=20" in plimsoll("simulate", "west").stderr

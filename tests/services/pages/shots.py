@@ -10,6 +10,8 @@ from argparse import ArgumentParser
 from collections.abc import Iterable
 from pathlib import Path
 
+from playwright.sync_api import expect
+
 from libs.store.platform.migrate import migrate
 from services.standalone.postgres import running_postgres
 from tests.builders.pages_world import pages_world
@@ -71,6 +73,7 @@ def take_shots(names: Iterable[str], out: Path, chromium_path: str) -> list[str]
                     page = person.log_in(world.admin)
                     for name in names:
                         page.goto(url + SHOTS[name])
+                        expect(page.locator(".htmx-request")).to_have_count(0)
                         size = {"x": 0, "y": 0, "width": SIZE["width"], "height": 0}
                         size["height"] = min(_HEIGHT_MAX, page.evaluate("document.documentElement.scrollHeight"))
                         page.screenshot(path=out / f"{name}-{scheme}.png", full_page=True, clip=size)

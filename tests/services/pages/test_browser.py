@@ -2,6 +2,7 @@
 
 from playwright.sync_api import expect
 
+from libs.web.solving_slots import solving_slot
 from tests.services.pages.browser import SIZE, Visitor, serious
 
 PAGES = [
@@ -224,3 +225,28 @@ def test_the_answer_appears_while_a_person_fills_in_the_form(visitor: Visitor, w
     expect(page.locator("#answer")).to_contain_text("must be a number, not a few")
     assert serious(page) == []
     visitor.wrongs[:] = [wrong for wrong in visitor.wrongs if "422" not in wrong]
+
+
+def test_an_estimate_follows_a_what_if_while_a_person_edits_it(visitor: Visitor, world) -> None:
+    page = visitor.log_in(world.operator)
+    page.goto(f"{visitor.url}/regions/west/what-if?demand%3A1%3Aname=index&demand%3A1%3Acapacity_rru=5")
+    answer = page.locator("#answer")
+    expect(answer).to_contain_text("To spare")
+    page.get_by_label("Capacity in RRU, row 1").fill("9000")
+    expect(answer).to_contain_text("Not possible")
+    assert serious(page) == []
+    page.get_by_label("Capacity in RRU, row 1").fill("")
+    page.get_by_label("Name, row 1").fill("")
+    expect(answer).to_contain_text("Fill in the form")
+    page.get_by_label("msb-01", exact=True).check()
+    expect(answer).to_contain_text("At once")
+    expect(page.get_by_role("button", name="Run it")).to_be_enabled()
+
+
+def test_an_estimate_that_finds_no_room_is_asked_for_again(visitor: Visitor, world) -> None:
+    page = visitor.log_in(world.operator)
+    page.goto(f"{visitor.url}/regions/west/what-if")
+    with solving_slot(-1), solving_slot(-2):
+        page.get_by_label("msb-01", exact=True).check()
+        expect(page.locator("#answer")).to_contain_text("Yours follows in a few seconds.")
+    expect(page.locator("#answer")).to_contain_text("At once")

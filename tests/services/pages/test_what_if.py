@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from libs.web.solving_slots import solving_slot
 from services.pages.views import what_if_form as asking
 from services.pages.views.simulation import EFFECTS, effect_of
 from tests.services.pages.test_pages import text_of
@@ -189,7 +190,9 @@ def test_a_link_keeps_the_form_and_shows_more_rows(log_in, world) -> None:
 
 def test_a_viewer_looks_and_may_not_run_it(log_in, world) -> None:
     browser = log_in(world.viewer)
-    assert "Operators run it." in text_of(browser.get(PATH).text)
+    page = browser.get(PATH).text
+    assert "Operators run it." in text_of(page)
+    assert "hx-trigger" not in page, "it would ask for estimates that are refused"
     refused = browser.post(PATH, data={"lose:msb:msb-01": "on"})
     assert (refused.status_code, 'role="alert"' in refused.text) == (422, True)
     assert "Operators apply it." in text_of(browser.get(f"{PATH}/2").text)
@@ -200,6 +203,57 @@ def test_a_question_of_another_region_or_of_none_is_missing(log_in, world) -> No
     for path in ("/regions/east/what-if/1", f"{PATH}/99999", f"{PATH}/x", f"{PATH}/99999999999999999999"):
         assert browser.get(path).status_code == 404, path
     assert browser.get("/regions/none/what-if").status_code == 404
+
+
+HTMX = {"HX-Request": "true"}
+
+
+def test_an_estimate_answers_without_scripts_and_asks_nothing(log_in, world, api) -> None:
+    browser = log_in(world.operator)
+    asked = len(api.get("/v1/simulations").json()["items"])
+    question = {"region": "west", "lose": [{"scope": "msb", "name": "msb-02"}]}
+    found = api.post("/v1/simulations", params={"dry_run": "true"}, json=question).json()
+    page = browser.post(PATH, data={"action": "estimate", "lose:msb:msb-02": "on"})
+    assert page.status_code == 200
+    assert 'name="lose:msb:msb-02" value="on" checked' in page.text
+    said = text_of(page.text)
+    for words, moment in (("Now", "now"), ("At once", "at_once"), ("With free servers", "with_free")):
+        one = found[moment]
+        assert f"{words} {one['reservations_short']} {one['shortfall_rru']:g}" in said
+    assert found["missing_servers"] > 0, "no server of this region is free"
+    assert f"At least {found['missing_servers']} more servers" in said
+    worst = found["reservations"][0]
+    assert worst["reservation"] in said
+    assert found["covers"] in said
+    assert len(api.get("/v1/simulations").json()["items"]) == asked
+
+
+def test_the_answer_alone_follows_what_is_typed(log_in, world) -> None:
+    browser = log_in(world.operator)
+    for form, words in (
+        ({"demand:1:name": "web", "demand:1:capacity_rru": "9000"}, "Not possible at most"),
+        ({"demand:1:name": "index", "demand:1:capacity_rru": "3"}, "To spare About"),
+        ({"demand:1:name": "web", "demand:1:capacity_rru": "lots"}, "Demand, row 1, capacity rru must be a number"),
+        ({"lose_racks": "nowhere"}, "Lose racks"),
+        ({"policy:buffer_cost": "8"}, "Weights change nothing before a solve"),
+        ({"action": "run"}, "Fill in the form"),
+    ):
+        part = browser.post(PATH, data=form, headers=HTMX)
+        said = text_of(f"<main>{part.text}</main>")
+        assert (part.status_code, words in said) == (200, True), (form, said)
+        assert "<html" not in part.text
+
+
+def test_a_busy_api_is_asked_again_by_the_browser_and_by_the_person_without_scripts(log_in, world) -> None:
+    browser = log_in(world.operator)
+    ask = {"capacity_rru": "20", "rru:c5.metal": "1", "generation": "1"}
+    for path, form in ((PATH, {"lose:msb:msb-01": "on"}), ("/regions/west/ask?resize=web", ask)):
+        with solving_slot(-1), solving_slot(-2):
+            part = browser.post(path, data=form, headers=HTMX)
+            page = browser.post(path, data=form | {"action": "estimate"})
+        assert (part.status_code, f'hx-post="{path}"' in part.text, "load delay" in part.text) == (200, True, True)
+        assert (page.status_code, "Try again in a few seconds" in text_of(page.text)) == (422, True)
+        assert "load delay" not in page.text
 
 
 def row(now: float, once: float, after: float, capacity: float = 10.0) -> dict:

@@ -3,8 +3,8 @@
 import pytest
 from fastapi.testclient import TestClient
 
+from libs.web import solving_slots as slots
 from libs.web.problems import Problem
-from services.portal import solve_slots as slots
 from tests.services.portal.conftest import WEB, create
 
 RESIZE = {"kind": "resize", "region": "west", "reservation": "old"}

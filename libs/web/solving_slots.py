@@ -1,4 +1,6 @@
-"""Bound the solves of whole regions that run at once in a process that also answers other requests."""
+"""Bound the answers that need a whole region and run at once, in a process that also answers other requests: dry runs,
+explanations and estimates.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from threading import Lock
 from libs.web.problems import Problem
 
 AT_ONCE_MAX = 2
-"""Largest number of solves at a time. More solves would keep the process from answering other requests."""
+"""Largest number at a time. More would keep the process from answering other requests."""
 _lock = Lock()
 _held: set[int | str] = set()
 """Clients that hold a slot now, by Principal.holder."""

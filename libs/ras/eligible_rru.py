@@ -1,0 +1,48 @@
+"""Compute the RRU that a region could give reservations if there were no others. Arrays only, without a solver."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from libs.domain.arrays import Bools, Floats, Indices
+from libs.domain.fleet import FleetSnapshot
+
+
+def eligible_by_msb(snapshot: FleetSnapshot, rows: Indices) -> Floats:
+    """Return the RRU in each MSB of the servers that each reservation of `rows` (N,) may use, up to its hard limits.
+
+    The result is (N, M). Servers that are down count, because an outage must not cause a refusal. Servers to be retired
+    do not count.
+    """
+    servers, q, topology = snapshot.servers, snapshot.reservations, snapshot.topology
+    M, T = len(topology.msbs), len(snapshot.hardware_types)
+    staying = np.flatnonzero(~servers.leaving)
+    cell = snapshot.server_msb[staying].astype(np.int64) * T + servers.hardware_type[staying]
+    stock = np.bincount(cell, minlength=M * T).reshape(M, T)
+    by_msb = (q.rru[rows] @ stock.T) * q.allowed[rows][:, topology.msb_datacenter]
+    return np.minimum(by_msb, q.msb_limit_rru[rows][:, None])
+
+
+def surviving(by_msb: Floats, survives: Bools) -> Floats:
+    """Return the RRU (N,) that is left of `by_msb` (N, M), without the largest MSB where a reservation survives its
+    loss.
+    """
+    return np.asarray(by_msb.sum(1) - np.where(survives, by_msb.max(1, initial=0.0), 0.0))
+
+
+def least_held(by_msb: Floats, capacity: float) -> float:
+    """Return the least sum_m x[m] with x <= by_msb and sum_m x[m] - max_m x[m] >= capacity; inf if there is no such x.
+
+    by_msb  (M,) RRU
+
+    The best x is the most even one. With w RRU in the largest MSB, sum_m min(by_msb[m], w) - w RRU survive. That
+    amount rises with w until only one MSB has more than w.
+    """
+    level = np.sort(by_msb)
+    below = np.append(0.0, np.cumsum(level))[:-1]  # (M,) in MSBs with less than level[m]
+    others = np.arange(len(level))[::-1]  # (M,) MSBs with at least level[m], less the one that may fail
+    enough = np.flatnonzero(below + others * level >= capacity - 1e-9)
+    if not len(enough) or others[enough[0]] == 0:
+        return float("inf")
+    first = enough[0]
+    return capacity + float((capacity - below[first]) / others[first])

@@ -1,0 +1,53 @@
+"""Show the estimated effect of a what-if, as a dry run of a simulation answers it."""
+
+from __future__ import annotations
+
+from services.cli.client import Json
+from services.cli.output import Output, plural, print_json, print_rows, say, stdout
+
+_SHOWN_MAX = 20
+_MOMENTS = {"now": "now", "at once": "at_once", "with free servers": "with_free"}
+_RESERVATION = {
+    "RESERVATION": "reservation",
+    "CAPACITY": "capacity_rru_now",
+    "WOULD BE": "capacity_rru",
+    "SHORT": "short_rru_now",
+    "AT ONCE": "short_rru_at_once",
+    "WITH FREE": "short_rru_with_free",
+    "TAKES": "taken_servers",
+    "MISSES": "missing_servers",
+    "OF": "missing_hardware_type",
+    "SPARES": "spare_servers",
+}
+
+
+def show_estimate(found: Json, output: Output) -> None:
+    """Print the answer of the API."""
+    if output is Output.JSON:
+        print_json(found)
+        return
+    rows = [{"when": words, **found[name]} for words, name in _MOMENTS.items()]
+    print_rows(rows, {"WHEN": "when", "RESERVATIONS SHORT": "reservations_short", "RRU SHORT": "shortfall_rru"})
+    stdout.print()
+    print_rows(found["reservations"][:_SHOWN_MAX], _RESERVATION)
+    more = found["reservations_affected"] - min(_SHOWN_MAX, len(found["reservations"]))
+    if more:
+        say(f"and {more} more reservations")
+    stdout.print()
+    print_rows(
+        found["hardware_types"],
+        {
+            "TYPE": "hardware_type",
+            "FREE": "free_now",
+            "AT ONCE": "free_at_once",
+            "TAKEN": "taken",
+            "MISSING": "missing",
+        },
+    )
+    for one in found["reservations"]:
+        if one["most_rru"] < one["capacity_rru"]:
+            say(f"{one['reservation']}: no state of the region gives it more than {one['most_rru']:g} RRU.")
+    spare = found["spare_servers"]
+    if spare:
+        say(f"Reservations that are resized could give back about {plural(spare, 'server')}.")
+    say(found["covers"])

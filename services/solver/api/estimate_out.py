@@ -1,0 +1,80 @@
+"""The estimated effect of a what-if as JSON: the answer to a dry run of a simulation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from libs.domain.simulation import WhatIf
+from libs.ras.estimate import RESERVATIONS_SHOWN_MAX, Estimate
+from libs.web.model import ResponseModel
+
+COVERS = (
+    "An estimate without a solve. Shortfalls now and at once are exact. With free servers: reservations that are short "
+    "get the free servers, by priority, and no server leaves a reservation. Only a simulation tells what exchanges "
+    "between reservations could mend, and the moves and costs; spread, affinity and weights count there alone."
+)
+
+
+class ShortfallOut(ResponseModel):
+    """The number of reservations that are short, and the RRU that they lack in total."""
+
+    reservations_short: int
+    shortfall_rru: float
+
+
+class ReservationEstimateOut(ResponseModel):
+    """A reservation that the what-if resizes, or that is short."""
+
+    reservation: str
+    capacity_rru_now: float = Field(description="0: it is new")
+    capacity_rru: float
+    most_rru: float = Field(
+        description="The most that the region could give it without other reservations. Its affinity does not count. "
+        "If it is below capacity_rru, no state of the region can meet it"
+    )
+    short_rru_now: float
+    short_rru_at_once: float = Field(description="Before any server moves")
+    short_rru_with_free: float = Field(description="Once it has its part of the free servers")
+    taken_servers: int = Field(description="Free servers that it gets")
+    missing_servers: int = Field(description="Further servers that it needs at least, if of missing_hardware_type")
+    missing_hardware_type: str | None = Field(description="null: it misses none, or may use no type of the region")
+    spare_servers: int = Field(description="Servers that it could give back, if it is resized")
+
+
+class HardwareTypeEstimateOut(ResponseModel):
+    """Servers of one hardware type."""
+
+    hardware_type: str
+    free_now: int
+    free_at_once: int
+    taken: int = Field(description="Free servers that reservations get")
+    missing: int = Field(description="Further servers that reservations need at least")
+
+
+class SimulationEstimateOut(ResponseModel):
+    """The estimated effect of a what-if. Nothing is kept of it."""
+
+    region: str
+    what_if: dict[str, Any] = Field(description="The assumed changes")
+    applicable: bool = Field(description="Whether a plan can bring all of it about, as for a simulation")
+    covers: str = Field(description="What the estimate covers, and what only a simulation tells", examples=[COVERS])
+    now: ShortfallOut
+    at_once: ShortfallOut
+    with_free: ShortfallOut
+    taken_servers: int = Field(description="Free servers that reservations get")
+    missing_servers: int = Field(description="Further servers that reservations need at least")
+    spare_servers: int = Field(description="Servers that resized reservations could give back")
+    reservations: list[ReservationEstimateOut] = Field(
+        description=f"At most {RESERVATIONS_SHOWN_MAX}; those that lose most come first"
+    )
+    reservations_affected: int = Field(description="All that are resized or short")
+    hardware_types: list[HardwareTypeEstimateOut]
+
+
+def estimate_out(region: str, what_if: WhatIf, found: Estimate) -> SimulationEstimateOut:
+    """Return the JSON model of an estimate."""
+    values = {name: getattr(found, name) for name in SimulationEstimateOut.model_fields if hasattr(found, name)}
+    values |= {"region": region, "what_if": what_if.as_dict(), "applicable": not what_if.not_decisions}
+    return SimulationEstimateOut.model_validate(values | {"covers": COVERS})
