@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from libs.domain.arrays import Bools, Floats, Indices, Ints, Names
+from libs.domain.domain_kind import MSB_KIND, UNPLACED, DomainKind, DomainLoss
 from libs.domain.policy import RegionPolicy
 from libs.domain.reservation import PRIORITY_MIDDLE
 from libs.domain.rru_catalogue import RegionCatalogue
@@ -23,11 +24,12 @@ reservation costs nothing.
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Topology:
-    """The places of a region: region > datacenter > MSB > rack.
+    """The places of a region: region > datacenter > MSB > rack, and the domains of J further kinds.
 
     datacenters, msbs, racks   (D,) (M,) (K,) str   names, unique within the region
     msb_datacenter             (M,) int             the datacenter of each MSB
     rack_msb                   (K,) int             the MSB of each rack
+    kinds                      (J,)                 in order of name
     """
 
     datacenters: Names
@@ -35,6 +37,7 @@ class Topology:
     racks: Names
     msb_datacenter: Indices
     rack_msb: Indices
+    kinds: tuple[DomainKind, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -55,6 +58,7 @@ class Servers:
                                reservation, and gets no new target
     awaited        (S,) bool   down with an MSB that was lost a short time ago: counts as held by its target, and stays
                                there (libs/ras/lost_msbs.py)
+    domain         (S, J) int  the server's domain of each of Topology.kinds, or UNPLACED
     generation     (S,) int    row generation at the time of the snapshot
     """
 
@@ -69,6 +73,7 @@ class Servers:
     leaving: Bools
     drained: Bools
     awaited: Bools
+    domain: Indices
     generation: Ints
 
     @property
@@ -98,12 +103,13 @@ def weight_of(priority: Ints) -> Floats:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Reservations:
-    """The reservations of a region, one row each. T hardware types, D datacenters.
+    """The reservations of a region, one row each. T hardware types, D datacenters, J kinds of domain.
 
     id                 (R,) int
     name               (R,) str
     capacity_rru       (R,) RRU     C_r
     survives_msb_loss  (R,) bool    True: expression 6 applies
+    survives_loss_of   (R, J) bool  True: expression 6 applies to the domains of one of Topology.kinds
     msb_spread_limit   (R,) float   alpha^F, fraction of capacity in one MSB; inf: no limit
     rack_spread_limit  (R,) float   alpha^K, fraction of capacity in one rack; inf: no limit
     rru                (R, T) RRU   V per server of a hardware type; 0: ineligible
@@ -119,6 +125,7 @@ class Reservations:
     name: Names
     capacity_rru: Floats
     survives_msb_loss: Bools
+    survives_loss_of: Bools
     msb_spread_limit: Floats
     rack_spread_limit: Floats
     rru: Floats
@@ -206,6 +213,25 @@ class FleetSnapshot:
         scaled = replace(q, capacity_rru=q.capacity_rru * factor, rru=q.rru * factor[:, None])
         promised = None if self.promised_rru is None else self.promised_rru * factor
         return replace(self, reservations=scaled, promised_rru=promised, cost_units=None)
+
+    @property
+    def losses(self) -> tuple[DomainLoss, ...]:
+        """Return the losses that reservations survive: of an MSB, and of each further kind that a reservation names.
+
+        Servers without a place of a kind count as one domain, so that no promise rests on a missing label.
+        """
+        q, topology = self.reservations, self.topology
+        found = [
+            DomainLoss(kind=MSB_KIND, domains=topology.msbs, of=self.server_msb, survives=q.survives_msb_loss),
+        ]
+        for j in np.flatnonzero(q.survives_loss_of.any(0)):
+            kind, of = topology.kinds[j], self.servers.domain[:, j]
+            domains, unplaced = kind.domains, of == UNPLACED
+            if unplaced.any():
+                of = np.where(unplaced, len(domains), of).astype(of.dtype)
+                domains = np.append(domains, f"servers without a {kind.name}")
+            found.append(DomainLoss(kind=kind.name, domains=domains, of=of, survives=q.survives_loss_of[:, j]))
+        return tuple(found)
 
     @property
     def server_msb(self) -> Indices:

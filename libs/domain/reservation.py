@@ -40,6 +40,7 @@ class ReservationSpec:
     """The capacity that an owner asks for.
 
     capacity_rru       guaranteed RRU; after the loss of any one MSB if survives_msb_loss
+    survives_loss_of   further kinds of domain: the capacity is also there after the loss of any one domain of each
     rru                hardware type -> RRU of one server; absent types are ineligible
     msb_spread_limit   fraction of the capacity that one MSB may hold without cost; None: no limit
     rack_spread_limit  fraction of the capacity that one rack may hold without cost; None: no limit
@@ -57,6 +58,7 @@ class ReservationSpec:
     unit: CapacityUnit = CapacityUnit.RRU
     host_profile: str = "default"
     survives_msb_loss: bool = True
+    survives_loss_of: tuple[str, ...] = ()
     msb_spread_limit: float | None = None
     rack_spread_limit: float | None = None
     affinity: Mapping[str, float] = field(default_factory=dict)

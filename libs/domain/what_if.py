@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from libs.domain.arrays import Bools
+from libs.domain.domain_kind import UNPLACED
 from libs.domain.fleet import FREE, FleetSnapshot, Reservations
 from libs.domain.reservation import ReservationSpec
 from libs.domain.simulation import Demand, Loss, NewRacks, WhatIf
@@ -36,6 +37,7 @@ def with_reservation(
         "name": name,
         "capacity_rru": spec.capacity_rru,
         "survives_msb_loss": spec.survives_msb_loss,
+        "survives_loss_of": np.array([kind.name in spec.survives_loss_of for kind in snapshot.topology.kinds], bool),
         "msb_spread_limit": np.inf if spec.msb_spread_limit is None else spec.msb_spread_limit,
         "rack_spread_limit": np.inf if spec.rack_spread_limit is None else spec.rack_spread_limit,
         "rru": np.array([spec.rru.get(t, 0.0) for t in types]),
@@ -163,6 +165,7 @@ def _with_racks(snapshot: FleetSnapshot, added: NewRacks, field: str) -> FleetSn
         "leaving": np.zeros(count, bool),
         "drained": np.zeros(count, bool),
         "awaited": np.zeros(count, bool),
+        "domain": np.full((count, s.domain.shape[1]), UNPLACED),
         "generation": np.ones(count),
     }
     columns = {}

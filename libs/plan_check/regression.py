@@ -12,7 +12,8 @@ TOLERANCE = 1e-6
 
 
 def shortfall_rru(snapshot: FleetSnapshot, binding: Indices) -> Floats:
-    """Return the (R,) RRU that each reservation is short of (RAS, expression 6).
+    """Return the (R,) RRU that each reservation is short of after the worst loss that it must survive (RAS, expression
+    6).
 
     See `surviving_rru` for what counts.
     """
@@ -20,19 +21,39 @@ def shortfall_rru(snapshot: FleetSnapshot, binding: Indices) -> Floats:
 
 
 def surviving_rru(snapshot: FleetSnapshot, binding: Indices) -> Floats:
-    """Return the (R,) RRU that each reservation has. One that must survive an MSB loss counts only the RRU left without
-    its largest MSB.
+    """Return the (R,) RRU that each reservation has left after the worst loss that it must survive."""
+    return np.asarray(surviving_each(snapshot, binding).min(0))
+
+
+def surviving_each(snapshot: FleetSnapshot, binding: Indices) -> Floats:
+    """Return the (L, R) RRU that each reservation has left without its largest domain of each of `snapshot.losses`.
+
+    All of its RRU are left where the reservation need not survive the loss.
     """
-    q = snapshot.reservations
-    by_msb = by_place(snapshot, binding, snapshot.server_msb, len(snapshot.topology.msbs))
-    return np.asarray(by_msb.sum(1) - np.where(q.survives_msb_loss, by_msb.max(1, initial=0.0), 0.0))
+    left = []
+    for loss in snapshot.losses:
+        load = by_place(snapshot, binding, loss.of, len(loss.domains))
+        left.append(load.sum(1) - np.where(loss.survives, load.max(1, initial=0.0), 0.0))
+    return np.array(left)
+
+
+def unmet_rru(snapshot: FleetSnapshot, binding: Indices) -> Floats:
+    """Return the (R,) RRU that penalties count: what is missing after the loss of each kind, added over the kinds
+    that the reservation survives.
+
+    It is the shortfall of a reservation that survives one kind of loss, or none (docs/designs/0051).
+    """
+    survives = np.array([loss.survives for loss in snapshot.losses])
+    survives[0] |= ~survives.any(0)
+    missing = np.maximum(snapshot.reservations.capacity_rru - surviving_each(snapshot, binding), 0.0)
+    return np.asarray((missing * survives).sum(0))
 
 
 def penalties(snapshot: FleetSnapshot, binding: Indices) -> Floats:
     """Return the (R,) penalty of each reservation, multiplied by the factor of its priority and the cost units of
     one RRU (ADR 0012, docs/designs/0033).
     """
-    short, off = shortfall_rru(snapshot, binding), off_affinity_rru(snapshot, binding)
+    short, off = unmet_rru(snapshot, binding), off_affinity_rru(snapshot, binding)
     policy = snapshot.policy
     return np.asarray(snapshot.penalty_weight * (policy.shortfall_cost * short + policy.affinity_cost * off))
 
@@ -74,12 +95,12 @@ def off_affinity_rru(snapshot: FleetSnapshot, binding: Indices) -> Floats:
 def check_regression(snapshot: FleetSnapshot, target: Indices) -> list[Violation]:
     """Return a violation for each reservation that the plan leaves worse off.
 
-    A constraint may not regress from its initial value (RAS, 3.5.1). The value of a reservation is its shortfall plus
+    A constraint may not regress from its initial value (RAS, 3.5.1). The value of a reservation is its unmet RRU plus
     its RRU outside the affinity bands, each weighted by the policy (ADR 0012). If `policy.fix_first` is off, the sum
     over all reservations counts, weighted by priority and cost units: one may lose as much as the others gain.
     """
     q, policy = snapshot.reservations, snapshot.policy
-    short = shortfall_rru(snapshot, snapshot.servers.target), shortfall_rru(snapshot, target)
+    short = unmet_rru(snapshot, snapshot.servers.target), unmet_rru(snapshot, target)
     off = off_affinity_rru(snapshot, snapshot.servers.target), off_affinity_rru(snapshot, target)
     before, after = (policy.shortfall_cost * s + policy.affinity_cost * o for s, o in zip(short, off, strict=True))
     grown = after - before

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from libs.domain.arrays import Bools, Floats, Indices
+from libs.domain.domain_kind import MSB_KIND
 from libs.domain.fleet import FleetSnapshot
 from libs.domain.reservation import ROUNDING
 
@@ -17,8 +18,12 @@ class Coverage:
 
     total         (R,) RRU    all servers bound to the reservation
     worst_msb     (R,) RRU    its servers in the MSB that holds most of them
-    surviving     (R,) RRU    total, less worst_msb if the reservation must survive the loss of an MSB
+    surviving     (R,) RRU    what is left of the total after the worst loss that the reservation must survive
     shortfall     (R,) RRU    the part of its capacity that `surviving` does not cover
+    buffers       (L, R) RRU  its servers in the largest domain of each of `snapshot.losses`; 0 if it need not survive
+                              that loss
+    missing       (L, R) RRU  the part of its capacity that is not covered after each loss; 0 if it need not survive it.
+                              The first row has the shortfall of a reservation that survives no loss
     by_msb        (R, M) RRU  its servers in each MSB
     off_affinity  (R, D) RRU  the RRU outside the affinity band of each datacenter (expression 7)
     """
@@ -27,8 +32,20 @@ class Coverage:
     worst_msb: Floats
     surviving: Floats
     shortfall: Floats
+    buffers: Floats
+    missing: Floats
     by_msb: Floats
     off_affinity: Floats
+
+    @property
+    def buffer(self) -> Floats:
+        """Return the (R,) RRU that expression 4 counts: the buffers, added over the kinds of loss."""
+        return np.asarray(self.buffers.sum(0))
+
+    @property
+    def unmet(self) -> Floats:
+        """Return the (R,) RRU that the penalty of expression 6 counts: `missing`, added over the kinds of loss."""
+        return np.asarray(self.missing.sum(0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +55,8 @@ class Score:
     stability            cost of servers that leave their reservation (expression 1)
     rack_spread          cost of RRU above the limit of a rack (expression 2)
     msb_spread           cost of RRU above the limit of an MSB (expression 3)
-    buffer               cost of RRU in the largest MSB of each reservation that must survive its loss (expression 4)
+    buffer               cost of RRU in the largest domain of each kind whose loss a reservation must survive
+                         (expression 4)
     surplus              cost of servers above the fewest that could give the capacity
     short                penalty for RRU that reservations lack (expression 6)
     affinity             penalty for RRU outside the affinity bands (expression 7)
@@ -101,15 +119,27 @@ def coverage_of(snapshot: FleetSnapshot, binding: Indices) -> Coverage:
         .astype(np.float64, copy=False)
         .reshape(R, D)
     )
-    total, worst = by_msb.sum(1), by_msb.max(1, initial=0.0)
-    surviving = total - np.where(q.survives_msb_loss, worst, 0.0)
+    total = by_msb.sum(1)
+    survives, buffers = [], []
+    for loss in snapshot.losses:
+        N, load = len(loss.domains), by_msb
+        if loss.kind != MSB_KIND:
+            flat = np.bincount(binding[rows] * N + loss.of[rows], value, R * N)
+            load = flat.astype(np.float64, copy=False).reshape(R, N)
+        survives.append(loss.survives)
+        buffers.append(np.where(loss.survives, load.max(1, initial=0.0), 0.0))
+    left = total - np.array(buffers)
+    surviving, counts = left.min(0), np.array(survives)
+    counts[0] |= ~counts.any(0)
     capacity = q.capacity_rru[:, None]
     off = np.abs(by_datacenter - q.affinity_share * capacity) - snapshot.policy.affinity_tolerance * capacity
     return Coverage(
         total=total,
-        worst_msb=worst,
+        worst_msb=by_msb.max(1, initial=0.0),
         surviving=surviving,
         shortfall=np.maximum(q.capacity_rru - surviving, 0.0),
+        buffers=np.array(buffers),
+        missing=np.maximum(q.capacity_rru - left, 0.0) * counts,
         by_msb=by_msb,
         off_affinity=np.maximum(np.nan_to_num(off, nan=0.0), 0.0),
     )
@@ -147,10 +177,9 @@ def costs_by_reservation(snapshot: FleetSnapshot, binding: Indices) -> Floats:
     """Return the cost of each reservation, (R,): expressions 3 and 4, the surplus, and the penalties (6 and 7)."""
     q, policy, covered = snapshot.reservations, snapshot.policy, coverage_of(snapshot, binding)
     surplus = policy.surplus_cost * q.surplus_weight * surplus_servers(snapshot, binding)
-    buffer = np.where(q.survives_msb_loss, covered.worst_msb, 0.0)
     spread = above_share(covered.by_msb, q.msb_spread_limit[:, None], q.capacity_rru[:, None]).sum(1)
-    penalty = policy.shortfall_cost * covered.shortfall + policy.affinity_cost * covered.off_affinity.sum(1)
-    placed = snapshot.units_per_rru * (policy.spread_cost * spread + policy.buffer_cost * buffer)
+    penalty = policy.shortfall_cost * covered.unmet + policy.affinity_cost * covered.off_affinity.sum(1)
+    placed = snapshot.units_per_rru * (policy.spread_cost * spread + policy.buffer_cost * covered.buffer)
     return np.asarray(placed + surplus + snapshot.penalty_weight * penalty)
 
 
@@ -164,7 +193,6 @@ def evaluate(snapshot: FleetSnapshot, binding: Indices) -> Score:
     units, weight = snapshot.units_per_rru, snapshot.penalty_weight
     covered = coverage_of(snapshot, binding)
     moved = (s.target >= 0) & (binding != s.target)
-    buffer = np.where(q.survives_msb_loss, covered.worst_msb, 0.0)
     return Score(
         # a leaving server's move is not the plan's choice
         stability=float(snapshot.leaving_cost[moved & ~s.leaving].sum()),
@@ -173,9 +201,9 @@ def evaluate(snapshot: FleetSnapshot, binding: Indices) -> Score:
         * float(
             (units[:, None] * above_share(covered.by_msb, q.msb_spread_limit[:, None], q.capacity_rru[:, None])).sum()
         ),
-        buffer=policy.buffer_cost * float((units * buffer).sum()),
+        buffer=policy.buffer_cost * float((units * covered.buffer).sum()),
         surplus=policy.surplus_cost * float((q.surplus_weight * surplus_servers(snapshot, binding)).sum()),
-        short=policy.shortfall_cost * float((weight * covered.shortfall).sum()),
+        short=policy.shortfall_cost * float((weight * covered.unmet).sum()),
         affinity=policy.affinity_cost * float((weight * covered.off_affinity.sum(1)).sum()),
         moved_idle=int((moved & ~s.in_use).sum()),
         moved_in_use=int((moved & s.in_use).sum()),

@@ -18,8 +18,9 @@ class Places:
     """The K places of a region.
 
     A place is a group of lasting servers in one MSB, of hardware types with the same value to every reservation. It is
-    in one rack where a plan counts by rack. Servers that are pinned are places of their own, because they cannot move.
-    Plans may count on lasting servers: see Servers.lasting and Servers.pinned in libs/domain/fleet.py.
+    in one domain of each kind whose loss a reservation survives, and in one rack where a plan counts by rack. Servers
+    that are pinned are places of their own, because they cannot move. Plans may count on lasting servers: see
+    Servers.lasting and Servers.pinned in libs/domain/fleet.py.
 
     of    (S,) int   the place of each server; -1: the server is not lasting
     size  (K,) int   the number of servers of each place
@@ -48,6 +49,8 @@ def places_of(snapshot: FleetSnapshot, position: NDArray[np.int32] | None = None
     worth = kind.ravel()[servers.hardware_type[rows]].astype(np.int64)
     number = position[rows].astype(np.int64) * (len(snapshot.hardware_types) + 1) + worth
     number = 2 * number + servers.pinned[rows]
+    for loss in snapshot.losses[1:]:
+        number = number * len(loss.domains) + loss.of[rows]
     _, place, size = np.unique(number, return_inverse=True, return_counts=True)
     of = np.full(len(servers), -1, np.intp)
     of[rows] = place

@@ -95,12 +95,16 @@ def state_region(
 
         min  sum_s M[s] [s leaves its reservation]                                        expression 1
            + beta sum_{r,m} max(0, load[r,m] - alpha[r] C[r])                             expression 3
-           + tau sum_{r survives} max_m load[r,m]                                         expression 4
-           + lambda sum_r max(0, C[r] - (load[r] - [r survives] max_m load[r,m]))         expression 6, soft
+           + tau sum_k sum_{r survives k} max_{m in k} load[r,m]                          expression 4
+           + lambda sum_k sum_{r survives k} max(0, C[r] - (load[r] - max_{m in k} load[r,m]))   expression 6, soft
+           + lambda sum_{r survives no k} max(0, C[r] - load[r])
            + mu sum_{r,d} max(0, |load[r,d] - A[r,d] C[r]| - theta C[r])                  expression 7, soft
            + sigma sum_r s[r] max(0, held[r] - C[r] / max_t V[r,t])                       surplus
            + K sum_r max(0, preempted[r] - given_back[r] - churn_most[r])                 churn budget
            - server_cost * free servers
+
+    k is a kind of domain: MSBs, and each further kind whose loss a reservation survives (docs/designs/0051). m is an
+    MSB, except in lines with k.
 
     Loads, capacities and limits count in cost units, if the snapshot has them: V[r,t] and C[r] are multiplied by the
     cost units of one RRU of the reservation (docs/designs/0033).
@@ -125,13 +129,14 @@ def state_region(
                           priority. Only a repair, which comes first, may exceed the limit
     """
     snapshot = snapshot.in_cost_units()
-    servers, q, policy, topology = snapshot.servers, snapshot.reservations, snapshot.policy, snapshot.topology
+    servers, q, policy = snapshot.servers, snapshot.reservations, snapshot.policy
     rows = np.flatnonzero(servers.lasting).astype(np.int32)
     R = len(q)
-    target, kind, msb = servers.target[rows], servers.hardware_type[rows], snapshot.server_msb[rows]
+    target, kind = servers.target[rows], servers.hardware_type[rows]
     problem = Problem(objects=len(rows), containers=R + 1, initial=np.where(target >= 0, target, R).astype(np.int64))
     problem.add_scope(RESERVATION, np.append(np.arange(R), -1), [str(name) for name in q.name])
-    problem.add_partition(MSB, msb, [str(name) for name in topology.msbs])
+    for loss in snapshot.losses:
+        problem.add_partition(loss.kind, loss.of[rows], [str(name) for name in loss.domains])
     problem.add_partition(HARDWARE_TYPE, kind, [str(name) for name in snapshot.hardware_types])
     problem.add_dimension(RRU, 1.0, by_item=(RESERVATION, kind, q.rru.T))
     problem.add_dimension(MOVE_COST, snapshot.leaving_cost[rows])
@@ -173,12 +178,17 @@ def state_region(
 def _add_objective(snapshot: FleetSnapshot, problem: Problem, server_cost: float) -> None:
     """Add expressions 1, 3 and 4, the surplus, and the servers that are left free, as goals."""
     q, policy = snapshot.reservations, snapshot.policy
-    surviving = np.flatnonzero(q.survives_msb_loss).tolist()
-    if surviving and len(snapshot.topology.msbs):
-        buffer = LargestGroupSpec(
-            name="embedded buffer", partition=MSB, scope=RESERVATION, dimension=RRU, filter=Filter(items=surviving)
-        )
-        problem.add_goal(buffer, weight=policy.buffer_cost, priority=OBJECTIVE, normalise=False)
+    for loss in snapshot.losses:
+        surviving = np.flatnonzero(loss.survives).tolist()
+        if surviving and len(loss.domains):
+            buffer = LargestGroupSpec(
+                name=f"embedded buffer by {loss.kind}",
+                partition=loss.kind,
+                scope=RESERVATION,
+                dimension=RRU,
+                filter=Filter(items=surviving),
+            )
+            problem.add_goal(buffer, weight=policy.buffer_cost, priority=OBJECTIVE, normalise=False)
     limited = np.flatnonzero(np.isfinite(q.msb_spread_limit))
     spread = GroupCountSpec(
         name="MSB spread",
@@ -227,15 +237,18 @@ def _penalties(snapshot: FleetSnapshot, problem: Problem, rows: Indices) -> list
     q, policy, topology = snapshot.reservations, snapshot.policy, snapshot.topology
     wanted = Limit(items=q.capacity_rru)
     found: list[tuple[Penalty, float]] = []
-    surviving = q.survives_msb_loss if len(topology.msbs) else np.zeros(len(q), bool)
-    alive = SingleGroupFailureBufferSpec(
-        name="capacity after an MSB's loss",
-        partition=MSB,
-        scope=RESERVATION,
-        dimension=RRU,
-        limit=wanted,
-        filter=Filter(items=np.flatnonzero(surviving).tolist()),
-    )
+    surviving = np.zeros(len(q), bool)
+    for loss in (one for one in snapshot.losses if len(one.domains)):
+        surviving |= loss.survives
+        alive = SingleGroupFailureBufferSpec(
+            name=f"capacity after the loss of one {loss.kind}",
+            partition=loss.kind,
+            scope=RESERVATION,
+            dimension=RRU,
+            limit=wanted,
+            filter=Filter(items=np.flatnonzero(loss.survives).tolist()),
+        )
+        found.append((alive, policy.shortfall_cost))
     held = CapacitySpec(
         name="capacity",
         scope=RESERVATION,
@@ -244,7 +257,7 @@ def _penalties(snapshot: FleetSnapshot, problem: Problem, rows: Indices) -> list
         bound=Bound.MIN,
         filter=Filter(items=np.flatnonzero(~surviving).tolist()),
     )
-    found += [(one, policy.shortfall_cost) for one in (alive, held) if one.filter.items]
+    found = [one for one in [*found, (held, policy.shortfall_cost)] if one[0].filter.items]
     datacenter = snapshot.server_datacenter[rows]
     for d in np.flatnonzero(~np.isnan(q.affinity_share).all(0)):
         name = f"datacenter {topology.datacenters[d]}"

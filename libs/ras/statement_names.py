@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-RESERVATION, MSB, HARDWARE_TYPE = "reservation", "MSB", "hardware type"
+from libs.domain.domain_kind import MSB_KIND
+
+RESERVATION, MSB, HARDWARE_TYPE = "reservation", MSB_KIND, "hardware type"
 RRU, MOVE_COST, COUNT, PREEMPTION = "RRU", "move cost", "count", "preemption"
 SURPLUS, DATACENTER, RACK = "weighted count", "datacenter", "rack"
 PENALTY, OBJECTIVE = 0, 1

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import strategies as st
 
+from libs.domain.domain_kind import DomainKind
 from libs.domain.fleet import FREE, FleetSnapshot, Reservations, Servers, Topology
 from libs.domain.policy import RegionPolicy
 from libs.domain.reservation import PRIORITY_MIDDLE
@@ -28,8 +29,13 @@ def region(
     allowed=None,
     policy=None,
     cost_units=None,
+    domains=(),
+    survives_loss_of=(),
 ):
-    """Build a region. servers: (rack, type, target, in_use, available) each; capacity: of each reservation."""
+    """Build a region. servers: (rack, type, target, in_use, available) each; capacity: of each reservation.
+
+    domains: of each further kind, the domain of each server, or UNPLACED; survives_loss_of: (R, J)
+    """
     R, M = len(capacity), len(msb_datacenter)
     K, D = M * racks_per_msb, max(msb_datacenter) + 1
     rows = [tuple(s) + (0, FREE, False, True)[len(s) - 1 :] for s in servers]
@@ -45,6 +51,12 @@ def region(
             racks=np.array([f"rack-{k}" for k in range(K)], object),
             msb_datacenter=np.array(msb_datacenter, np.int32),
             rack_msb=np.repeat(np.arange(M), racks_per_msb).astype(np.int32),
+            kinds=tuple(
+                DomainKind(
+                    name=f"kind_{j}", domains=np.array([f"{j}-{n}" for n in range(max(of, default=-1) + 1)], object)
+                )
+                for j, of in enumerate(domains)
+            ),
         ),
         hardware_types=np.array([f"hw-{t}" for t in range(types)], object),
         servers=Servers(
@@ -59,6 +71,7 @@ def region(
             leaving=np.zeros(S, bool),
             drained=np.zeros(S, bool),
             awaited=np.zeros(S, bool),
+            domain=np.array(domains, np.int32).reshape(len(domains), S).T,
             generation=np.ones(S, np.int64),
         ),
         reservations=Reservations(
@@ -66,6 +79,7 @@ def region(
             name=np.array([f"r{r}" for r in range(R)], object),
             capacity_rru=np.array(capacity, float),
             survives_msb_loss=np.array(survives if survives is not None else [True] * R, bool),
+            survives_loss_of=np.array(survives_loss_of, bool).reshape(R, len(domains)),
             msb_spread_limit=np.array(msb_limit if msb_limit is not None else [np.inf] * R, float),
             rack_spread_limit=np.array(rack_limit if rack_limit is not None else [np.inf] * R, float),
             rru=np.array(rru if rru is not None else np.ones((R, types)), float).reshape(R, types),

@@ -15,12 +15,14 @@ import numpy as np
 
 from libs.domain.arrays import Indices, Names
 from libs.domain.cost_units import listed_units
+from libs.domain.domain_kind import UNPLACED, DomainKind
 from libs.domain.fleet import DELETED, FREE, FleetSnapshot, RegionImage, Reservations, Servers, Topology
 from libs.domain.policy import RegionPolicy
 from libs.domain.reservation import ReservationSpec
 from libs.domain.rru_catalogue import RegionCatalogue
 
 NONE: Mapping[str, str] = {}
+NO_DOMAINS: Mapping[str, Mapping[str, str]] = {}
 
 
 def fleet_snapshot(region: str = "west", **keywords: object) -> FleetSnapshot:
@@ -49,6 +51,7 @@ def region_image(
     policy: RegionPolicy | None = None,
     attributes: Mapping[str, Mapping[str, float]] | None = None,
     catalogue: RegionCatalogue | None = None,
+    domains: Mapping[str, Mapping[str, str]] = NO_DOMAINS,
 ) -> RegionImage:
     """Return a region of datacenters * (msbs // datacenters) MSBs.
 
@@ -58,6 +61,7 @@ def region_image(
     attributes        hardware type -> vcpu and memory_gib
     owner, kind       reservation -> owner, kind; default `team` and `guaranteed`
     host_profile      server -> profile; default `default`
+    domains           kind -> server -> its domain of this kind; other servers have none
     """
     specs = reservations or {}
     racks, types = msbs * racks_per_msb, names("", hardware_types)
@@ -70,6 +74,9 @@ def region_image(
         racks=names("rack", racks),
         msb_datacenter=(np.arange(msbs) * datacenters // msbs).astype(np.int32),
         rack_msb=(np.arange(racks) // racks_per_msb).astype(np.int32),
+        kinds=tuple(
+            DomainKind(name=kind, domains=names("", sorted(set(of.values())))) for kind, of in sorted(domains.items())
+        ),
     )
     bindings = (current, current if target is None else target)
     rows = [_binding(servers, list(specs), binding) for binding in bindings]
@@ -90,6 +97,18 @@ def region_image(
             leaving=np.array([name in leaving for name in servers], bool),
             drained=np.array([name in maintained for name in servers], bool),
             awaited=np.zeros(len(servers), bool),
+            domain=np.array(
+                [
+                    [
+                        [*kind.domains].index(domains[kind.name][name]) if name in domains[kind.name] else UNPLACED
+                        for name in servers
+                    ]
+                    for kind in topology.kinds
+                ],
+                np.int32,
+            )
+            .reshape(len(topology.kinds), len(servers))
+            .T,
             generation=np.ones(len(servers), np.int64),
         ),
         reservations=_reservations(specs, types, topology),
@@ -129,6 +148,9 @@ def _reservations(specs: Mapping[str, ReservationSpec], types: Names, topology: 
         name=names("", specs),
         capacity_rru=np.array([spec.capacity_rru for spec in specs.values()], float),
         survives_msb_loss=np.array([spec.survives_msb_loss for spec in specs.values()], bool),
+        survives_loss_of=np.array(
+            [[kind.name in spec.survives_loss_of for kind in topology.kinds] for spec in specs.values()], bool
+        ).reshape(len(specs), len(topology.kinds)),
         msb_spread_limit=limits([spec.msb_spread_limit for spec in specs.values()]),
         rack_spread_limit=limits([spec.rack_spread_limit for spec in specs.values()]),
         rru=np.array(rru, float).reshape(len(specs), len(types)),

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NoReturn
 
 import numpy as np
 import pyarrow as pa
@@ -64,16 +64,19 @@ class Strings:
 
 
 class Table:
-    """One Parquet file. Only `fields` are read; other columns are ignored and may have any type.
+    """One Parquet file. Only `fields`, and those that begin with `prefix`, are read. Other columns are ignored and may
+    have any type.
 
     A column that is missing or of another type is reported, and ends the reading of this table.
     """
 
-    def __init__(self, source: Source, name: str, problems: Problems, *, fields: Collection[str]) -> None:
+    def __init__(
+        self, source: Source, name: str, problems: Problems, *, fields: Collection[str], prefix: str | None = None
+    ) -> None:
         self.file, self._problems = name, problems
         try:
             with open_file(source, name) as stream:
-                self._types, self._table = _read(stream, name, fields)
+                self._types, self._table = _read(stream, name, fields, prefix)
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # UnicodeDecodeError: a column's name
             raise InterchangeError([Problem(name, None, None, "is not a Parquet file, or is damaged")]) from error
 
@@ -159,9 +162,9 @@ class Table:
         self.bad_rows(codes == -2, field, f"{{}} is not a {what} of this region", column.names)
         return codes
 
-    def codes(self, field: str) -> tuple[Names, Indices]:
-        """Return a column of names as (sorted distinct names, index of each row)."""
-        column = self.strings(field)
+    def codes(self, field: str, *, nullable: bool = False) -> tuple[Names, Indices]:
+        """Return a column of names as (sorted distinct names, index of each row); -1 for null."""
+        column = self.strings(field, nullable=nullable)
         used = np.unique(column.codes[column.codes >= 0])  # a dictionary may hold names that no row uses
         names = np.array(sorted(column.values[used]), object)
         return names, indices_of(column, names)
@@ -174,8 +177,16 @@ class Table:
     def at_most(self, most: int, field: str, names: Names) -> None:
         """Raise InterchangeError if a column has more than `most` distinct names."""
         if len(names) > most:
-            self._problems.add(self.file, f"has {len(names)} different names; at most {most} are allowed", field=field)
-            raise InterchangeError(self._problems.found)
+            self.refuse(f"has {len(names)} different names; at most {most} are allowed", field)
+
+    def fields_with(self, prefix: str) -> list[str]:
+        """Return the columns whose name begins with `prefix`, in order of name."""
+        return sorted(field for field in self._types if field.startswith(prefix))
+
+    def refuse(self, message: str, field: str) -> NoReturn:
+        """Report a problem of a column, and raise InterchangeError."""
+        self._problems.add(self.file, message, field=field)
+        raise InterchangeError(self._problems.found)
 
     def _column(self, field: str, allowed: Callable[[pa.DataType], bool], wanted: str, nullable: bool) -> pa.Array:
         kind = self._types.get(field)
@@ -204,9 +215,13 @@ def indices_of(column: Strings, names: Names) -> Indices:
     return np.array([*found, -1], np.int32)[column.codes]
 
 
-def _read(stream: BinaryIO, name: str, fields: Collection[str]) -> tuple[Mapping[str, pa.DataType], pa.Table]:
+def _read(
+    stream: BinaryIO, name: str, fields: Collection[str], prefix: str | None
+) -> tuple[Mapping[str, pa.DataType], pa.Table]:
     """Return the types of the wanted fields in the file, and a table of those columns whose memory is bounded."""
     footer = open_parquet(name, stream)
+    if prefix is not None:
+        fields = {*fields, *(field for field in footer.schema_arrow.names if field.startswith(prefix))}
     found = [(field.name, field.type) for field in footer.schema_arrow if field.name in fields]
     types = dict(found)
     if len(types) < len(found):

@@ -53,7 +53,7 @@ def inventory_of(table: Table, problems: Problems) -> Inventory:
     for field in FIELDS:
         names = table.strings(field)
         table.bad_rows(names.matches(lambda name: not name.isprintable()), field, "has characters that do not print")
-    topology, rack = load_topology(table)
+    topology, rack, _ = load_topology(table)
     types, hardware_type = table.codes("hardware_type")
     table.at_most(COLUMNS_MAX, "hardware_type", types)
     unsafe = table.strings("hardware_type").matches(lambda name: "/" in name or name in (".", ".."))
@@ -106,6 +106,7 @@ def region_of(inventory: Inventory, name: str) -> RegionImage:
         leaving=np.zeros(n, bool),
         drained=inventory.unavailability == Unavailability.PLANNED.value,
         awaited=np.zeros(n, bool),
+        domain=np.zeros((n, 0), np.int32),
         generation=np.ones(n, np.int64),
     )
     none = np.zeros(0)
@@ -114,6 +115,7 @@ def region_of(inventory: Inventory, name: str) -> RegionImage:
         name=none.astype(object),
         capacity_rru=none,
         survives_msb_loss=none.astype(bool),
+        survives_loss_of=np.zeros((0, 0), bool),
         msb_spread_limit=none,
         rack_spread_limit=none,
         rru=np.zeros((0, types)),

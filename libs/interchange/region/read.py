@@ -11,6 +11,15 @@ import numpy as np
 
 from libs.domain.arrays import Bools, Floats, Indices, Ints, Names
 from libs.domain.cost_units import listed_units
+from libs.domain.domain_kind import (
+    DOMAINS_MAX,
+    KIND_CHARACTERS_MAX,
+    KIND_RULE,
+    KINDS_MAX,
+    UNPLACED,
+    DomainKind,
+    is_kind,
+)
 from libs.domain.fleet import DELETED, FleetSnapshot, RegionImage, Reservations, Servers, Topology
 from libs.domain.inventory import agreed_attributes
 from libs.domain.policy import RegionPolicy
@@ -37,6 +46,9 @@ HOST_PROFILE, OWNER = "default", "unknown"
 """Values for servers and reservations if the files have no such column."""
 SIZES = ("vcpu", "memory_gib")
 """Optional columns with the size of a server. A size on which all servers of a type agree becomes its attribute."""
+DOMAIN_PREFIX = "domain:"
+"""Beginning of the optional columns with the domain of each server, one column per further kind of domain."""
+_KINDS_CHARACTERS_MAX = KINDS_MAX * (KIND_CHARACTERS_MAX + len('"", '))
 _DATACENTERS_CHARACTERS_MAX = COLUMNS_MAX * (NAME_CHARACTERS_MAX + len('"", '))
 """Largest length of a JSON array of datacenters."""
 
@@ -61,7 +73,8 @@ def load_region(source: Source, *, name: str = "region", absent: RegionPolicy = 
 
     - A server's `target` is its current binding, and it is neither `leaving` nor `awaited`.
     - A reservation's `kind` is guaranteed, its `unit` is RRU, its `owner` is OWNER, its `priority` the middle one,
-      and its `move_cost` 1. It has no hard limits: `msb_share_max` and `datacenters`.
+      and its `move_cost` 1. It has no hard limits: `msb_share_max` and `datacenters`. It need not survive the loss of
+      further domains: `survives_loss_of`. Servers have further domains by columns such as `domain:network_block`.
     - The `host_profile` of both is HOST_PROFILE.
     - It follows no `workload_class`. Without the two files of the catalogue there are no classes and no cost units.
     - Without `churned`, a solve of the region has no churn budget. Without `promised_rru`, all reservations were
@@ -77,30 +90,33 @@ def load_region(source: Source, *, name: str = "region", absent: RegionPolicy = 
             problems.add(file, f"is missing; all of {', '.join(FILES)} are needed: {others}")
     problems.raise_any()
     more = {"target", "host_profile", "leaving", "awaited", "unavailability", *SIZES}
-    servers_table = Table(source, "servers.parquet", problems, fields=_SERVERS | more)
+    servers_table = Table(source, "servers.parquet", problems, fields=_SERVERS | more, prefix=DOMAIN_PREFIX)
     reservations_table = Table(
         source,
         "reservations.parquet",
         problems,
         fields=_RESERVATIONS
         | {"priority", "move_cost", "msb_share_max", "datacenters", "churned", "kind", "unit", "owner", "host_profile"}
-        | {"workload_class", "promised_rru"},
+        | {"workload_class", "promised_rru", "survives_loss_of"},
     )
     rru_table, affinity_table = (Table(source, file, problems, fields=fields) for file, fields in _PAIRS.items())
     policy, catalogue = load_policy(source, problems, absent), load_catalogue(source, problems)
 
-    topology, rack = load_topology(servers_table)
+    topology, rack, domain = load_topology(servers_table)
     types = _hardware_types(servers_table, rru_table)
     column = reservations_table.strings("reservation")
     reservations_table.unique("reservation", column.codes, "this reservation")
     reservation_names = column.names
     unavailability = load_unavailability(servers_table)
-    servers, deleted_current, deleted_target = _servers(servers_table, rack, types, reservation_names, unavailability)
+    servers, deleted_current, deleted_target = _servers(
+        servers_table, rack, domain, types, reservation_names, unavailability
+    )
     reservations = Reservations(
         id=np.arange(len(reservation_names)),
         name=reservation_names,
         capacity_rru=reservations_table.numbers("capacity_rru"),
         survives_msb_loss=reservations_table.booleans("survives_msb_loss"),
+        survives_loss_of=_survives_loss_of(reservations_table, topology.kinds),
         msb_spread_limit=_limit(reservations_table, "msb_spread_limit"),
         rack_spread_limit=_limit(reservations_table, "rack_spread_limit"),
         rru=_pairs(rru_table, "hardware_type", "hardware type", "rru", reservation_names, types, 0.0),
@@ -207,8 +223,28 @@ def _names_in(given: str) -> list[str]:
     return [name for name in found if isinstance(name, str)] if isinstance(found, list) else []
 
 
-def load_topology(table: Table) -> tuple[Topology, Indices]:
-    """Return the topology that the rows of servers.parquet name, and the (S,) rack of each row."""
+def _survives_loss_of(table: Table, kinds: tuple[DomainKind, ...]) -> Bools:
+    """Return which kinds' loss each reservation survives, (R, J).
+
+    The column `survives_loss_of` has a JSON array of kinds as text; null: none.
+    """
+    if not table.has("survives_loss_of"):
+        return np.zeros((len(table), len(kinds)), bool)
+    column = table.strings("survives_loss_of", nullable=True, longest=_KINDS_CHARACTERS_MAX)
+    number = {kind.name: j for j, kind in enumerate(kinds)}
+    used, value = np.unique(column.codes, return_inverse=True)  # a dictionary may hold texts that no row uses
+    by_value, known = np.zeros((len(used), len(kinds)), bool), np.ones(len(used), bool)
+    for row, given in enumerate(column.values[used]):
+        named = [] if given is None else _names_in(given)
+        known[row] = given is None or (bool(named) and all(name in number for name in named))
+        by_value[row, [number[name] for name in named if name in number]] = True
+    message = f"is not a JSON array of kinds that servers.parquet has a column for: {DOMAIN_PREFIX}KIND"
+    table.bad_rows(~known[value], "survives_loss_of", message)
+    return by_value[value]
+
+
+def load_topology(table: Table) -> tuple[Topology, Indices, Indices]:
+    """Return the topology that the rows of servers.parquet name, the (S,) rack of each row, and its (S, J) domains."""
     datacenters, datacenter = table.codes("datacenter")
     table.at_most(COLUMNS_MAX, "datacenter", datacenters)
     msbs, msb = table.codes("msb")
@@ -218,9 +254,32 @@ def load_topology(table: Table) -> tuple[Topology, Indices]:
     rack_msb[rack[::-1]] = msb[::-1]
     table.bad_rows(msb_datacenter[msb] != datacenter, "msb", "this MSB is in another datacenter in an earlier row")
     table.bad_rows(rack_msb[rack] != msb, "rack", "this rack is in another MSB in an earlier row")
-    return Topology(
-        datacenters=datacenters, msbs=msbs, racks=racks, msb_datacenter=msb_datacenter, rack_msb=rack_msb
-    ), rack
+    kinds, domain = _domains(table)
+    topology = Topology(
+        datacenters=datacenters,
+        msbs=msbs,
+        racks=racks,
+        msb_datacenter=msb_datacenter,
+        rack_msb=rack_msb,
+        kinds=kinds,
+    )
+    return topology, rack, domain
+
+
+def _domains(table: Table) -> tuple[tuple[DomainKind, ...], Indices]:
+    """Return the further kinds of domain, in order of name, and the (S, J) domain of each server."""
+    fields = table.fields_with(DOMAIN_PREFIX)
+    if len(fields) > KINDS_MAX:
+        table.refuse(f"has {len(fields)} kinds of domain; at most {KINDS_MAX} are allowed", fields[KINDS_MAX])
+    kinds, domain = [], np.full((len(table), len(fields)), UNPLACED, np.int32)
+    for j, field in enumerate(fields):
+        name = field.removeprefix(DOMAIN_PREFIX)
+        if not is_kind(name):
+            table.refuse(KIND_RULE, field)
+        domains, domain[:, j] = table.codes(field, nullable=True)
+        table.at_most(DOMAINS_MAX, field, domains)
+        kinds.append(DomainKind(name=name, domains=domains))
+    return tuple(kinds), domain
 
 
 def load_unavailability(table: Table) -> Names:
@@ -249,7 +308,7 @@ def _hardware_types(servers: Table, rru: Table) -> Names:
 
 
 def _servers(
-    table: Table, rack: Indices, types: Names, reservations: Names, unavailability: Names
+    table: Table, rack: Indices, domain: Indices, types: Names, reservations: Names, unavailability: Names
 ) -> tuple[Servers, Names, Names]:
     column = table.strings("server")
     table.unique("server", column.codes, "this server")
@@ -273,6 +332,7 @@ def _servers(
         leaving=table.booleans("leaving") if table.has("leaving") else np.zeros(len(names), bool),
         drained=drained,
         awaited=table.booleans("awaited") if table.has("awaited") else np.zeros(len(names), bool),
+        domain=domain,
         generation=np.ones(len(names), np.int64),
     )
     return servers, deleted_current, deleted_target

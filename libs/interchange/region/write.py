@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from libs.domain.arrays import Indices, Names
+from libs.domain.domain_kind import UNPLACED
 from libs.domain.fleet import DELETED, FleetSnapshot, RegionImage
 from libs.domain.reservation import CapacityUnit, ReservationKind
 from libs.domain.rru_catalogue import RegionCatalogue
@@ -19,7 +20,7 @@ from libs.domain.unavailability import Unavailability
 from libs.interchange.files.atomic import replacing
 from libs.interchange.files.policy import dump_policy
 from libs.interchange.region.catalogue import dump_catalogue
-from libs.interchange.region.read import HOST_PROFILE, OWNER, SIZES
+from libs.interchange.region.read import DOMAIN_PREFIX, HOST_PROFILE, OWNER, SIZES
 
 
 def image_of(snapshot: FleetSnapshot) -> RegionImage:
@@ -54,9 +55,10 @@ def dump_region(image: RegionImage) -> dict[str, bytes]:
 
     Some columns are written only if they are needed. `target` is written if it differs from the current bindings,
     and `leaving` and `awaited` if any server is that. `unavailability` is written if any server is in planned
-    maintenance, and a size if it is known for any type. `churned` and `promised_rru` of reservations are written if
-    the churn budget applies, and `workload_class` if any reservation follows a class. The files of the catalogue are
-    written if the image has one.
+    maintenance, and a size if it is known for any type. Each further kind of domain has its column of servers.
+    `churned` and `promised_rru` of reservations are written if the churn budget applies, and `workload_class` if any
+    reservation follows a class. `survives_loss_of` is written if any reservation names a kind of domain. The files of
+    the catalogue are written if the image has one.
     """
     s, q = image.snapshot.servers, image.snapshot.reservations
     topology = image.snapshot.topology
@@ -75,6 +77,9 @@ def dump_region(image: RegionImage) -> dict[str, bytes]:
     deleted = image.server_deleted_current, image.server_deleted_target
     if not np.array_equal(s.current, s.target) or not np.array_equal(*deleted):
         servers["target"] = _strings(_named(s.target, q.name, image.server_deleted_target))
+    for j, kind in enumerate(topology.kinds):
+        of = pa.array(s.domain[:, j], mask=s.domain[:, j] == UNPLACED)
+        servers[DOMAIN_PREFIX + kind.name] = _strings(kind.domains).take(of)
     if s.leaving.any():
         servers["leaving"] = s.leaving
     if s.awaited.any():
@@ -104,6 +109,10 @@ def dump_region(image: RegionImage) -> dict[str, bytes]:
     if not q.allowed.all():
         names = [None if row.all() else json.dumps(topology.datacenters[row].tolist()) for row in q.allowed]
         reservations["datacenters"] = pa.array(names, pa.string())
+    if q.survives_loss_of.any():
+        every = np.array([kind.name for kind in topology.kinds], object)
+        texts = [json.dumps(every[row].tolist()) if row.any() else None for row in q.survives_loss_of]
+        reservations["survives_loss_of"] = pa.array(texts, pa.string())
     if any(name is not None for name in image.reservation_class):
         reservations["workload_class"] = _strings(image.reservation_class)
     if image.snapshot.churned is not None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
+from libs.domain.domain_kind import UNPLACED
 from libs.domain.fleet import FREE, FleetSnapshot
 from libs.domain.policy import RegionPolicy
 from libs.ras.single_reservation import with_servers
@@ -136,8 +137,10 @@ def of_use(snapshot: FleetSnapshot) -> FleetSnapshot:
     """
     s, T = snapshot.servers, len(snapshot.hardware_types)
     useful = np.array([enough_of(snapshot, t) if snapshot.reservations.rru[0, t] > 0 else 0 for t in range(T)])
-    place = snapshot.server_msb.astype(np.int64) * T + s.hardware_type
-    held = np.bincount(place[s.lasting & (s.target == 0)], minlength=len(snapshot.topology.msbs) * T)
+    place, places = snapshot.server_msb.astype(np.int64) * T + s.hardware_type, len(snapshot.topology.msbs) * T
+    for loss in snapshot.losses[1:]:
+        place, places = place * len(loss.domains) + loss.of, places * len(loss.domains)
+    held = np.bincount(place[s.lasting & (s.target == 0)], minlength=places)
     free = np.flatnonzero(s.lasting & (s.target != 0))
     order = free[np.argsort(place[free], kind="stable")]
     nth = np.arange(len(order)) - np.searchsorted(place[order], place[order])
@@ -154,13 +157,14 @@ def with_plenty(snapshot: FleetSnapshot, hardware_type: int) -> FleetSnapshot:
     s, topology, M = snapshot.servers, snapshot.topology, len(snapshot.topology.msbs)
     racks = len(topology.racks)
     rack = np.repeat(np.arange(racks, racks + M), enough_of(snapshot, hardware_type))
-    new = {
+    new: dict[str, np.ndarray] = {
         "name": np.full(len(rack), "", object),
         "rack": rack,
         "hardware_type": np.full(len(rack), hardware_type),
         "current": np.full(len(rack), FREE),
         "target": np.full(len(rack), FREE),
         "available": np.ones(len(rack), np.bool_),
+        "domain": np.full((len(rack), s.domain.shape[1]), UNPLACED),
     }
     columns = {}
     for field in fields(s):

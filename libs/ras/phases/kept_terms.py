@@ -33,7 +33,7 @@ def add_kept_terms(snapshot: FleetSnapshot, problem: Problem, planned: Indices) 
 
         sum_m max(0, load[r,m] - alpha[r] C[r]) <= planned               for all r with a limit            expression 3
         load[r,m] <= max_m planned load[r,m]                             for all r that survive, all m     expression 4
-        surviving load[r] >= min(C[r], planned)                          for all r                         expression 6
+        surviving load[r] >= min(C[r], planned)                          for all r and losses              expression 6
         load[r,d] <= max((A[r,d] + theta) C[r], planned load[r,d])       for all d with a share            expression 7
         load[r,d] >= min((A[r,d] - theta) C[r], planned load[r,d])
         held[r] <= max(planned held[r], C[r] / max_t V[r,t])             for all r                         surplus
@@ -41,26 +41,41 @@ def add_kept_terms(snapshot: FleetSnapshot, problem: Problem, planned: Indices) 
     `problem` is a statement of `snapshot`, which is in cost units.
     """
     q, covered = snapshot.reservations, coverage_of(snapshot, planned)
-    _add_msbs(snapshot, problem, covered)
-    alive = np.flatnonzero(q.survives_msb_loss) if len(snapshot.topology.msbs) else np.zeros(0, np.intp)
-    all_loads = np.setdiff1d(np.arange(len(q)), alive)
-    promised = Limit(items=np.minimum(q.capacity_rru, covered.surviving))
-    if len(alive):
-        buffered = SingleGroupFailureBufferSpec(
-            name="capacity of the plan after an MSB's loss",
-            partition=MSB,
+    losses = [
+        (loss, buffer, Filter(items=np.flatnonzero(loss.survives).tolist()))
+        for loss, buffer in zip(snapshot.losses, covered.buffers, strict=True)
+        if loss.survives.any() and len(loss.domains)
+    ]
+    for loss, buffer, alive in losses:
+        largest = GroupCountSpec(
+            name=f"embedded buffer of the plan by {loss.kind}",
+            partition=loss.kind,
             scope=RESERVATION,
             dimension=RRU,
-            limit=promised,
-            filter=Filter(items=alive.tolist()),
+            limit=Limit(items=buffer),
+            filter=alive,
+        )
+        problem.add_constraint(largest)
+    _add_msb_spread(snapshot, problem, covered)
+    unguarded = np.ones(len(q), bool)
+    for loss, buffer, alive in losses:
+        unguarded &= ~loss.survives
+        buffered = SingleGroupFailureBufferSpec(
+            name=f"capacity of the plan after the loss of one {loss.kind}",
+            partition=loss.kind,
+            scope=RESERVATION,
+            dimension=RRU,
+            limit=Limit(items=np.minimum(q.capacity_rru, covered.total - buffer)),
+            filter=alive,
         )
         problem.add_constraint(buffered)
+    all_loads = np.flatnonzero(unguarded)
     if len(all_loads):
         capacity = CapacitySpec(
             name="capacity of the plan",
             scope=RESERVATION,
             dimension=RRU,
-            limit=promised,
+            limit=Limit(items=np.minimum(q.capacity_rru, covered.total)),
             bound=Bound.MIN,
             filter=Filter(items=all_loads.tolist()),
         )
@@ -75,20 +90,10 @@ def add_kept_terms(snapshot: FleetSnapshot, problem: Problem, planned: Indices) 
     problem.add_constraint(surplus)
 
 
-def _add_msbs(snapshot: FleetSnapshot, problem: Problem, covered: Coverage) -> None:
-    """Add the limits of expressions 3 and 4. `covered` is the coverage of the plan."""
+def _add_msb_spread(snapshot: FleetSnapshot, problem: Problem, covered: Coverage) -> None:
+    """Add the limits of expression 3. `covered` is the coverage of the plan."""
     q = snapshot.reservations
-    surviving, limited = np.flatnonzero(q.survives_msb_loss), np.flatnonzero(np.isfinite(q.msb_spread_limit))
-    if len(surviving) and len(snapshot.topology.msbs):
-        buffer = GroupCountSpec(
-            name="embedded buffer of the plan",
-            partition=MSB,
-            scope=RESERVATION,
-            dimension=RRU,
-            limit=Limit(items=covered.worst_msb),
-            filter=Filter(items=surviving.tolist()),
-        )
-        problem.add_constraint(buffer)
+    limited = np.flatnonzero(np.isfinite(q.msb_spread_limit))
     if len(limited):
         spread = GroupCountSpec(
             name="MSB spread",
@@ -149,6 +154,5 @@ def _terms(snapshot: FleetSnapshot, binding: Indices) -> Floats:
     """Return the terms of each reservation, (R, terms)."""
     q, covered = snapshot.reservations, coverage_of(snapshot, binding)
     spread = above_share(covered.by_msb, q.msb_spread_limit[:, None], q.capacity_rru[:, None]).sum(1)
-    buffer = np.where(q.survives_msb_loss, covered.worst_msb, 0.0)
-    one = (spread, buffer, covered.shortfall, surplus_servers(snapshot, binding))
+    one = (spread, *covered.buffers, *covered.missing, surplus_servers(snapshot, binding))
     return np.column_stack([*one, covered.off_affinity])

@@ -105,6 +105,7 @@ def _reservations(tx: Transaction, region_id: int, topology_ids: TopologyIds, ty
         name=load_names(tx, f"SELECT name {chosen}", parameters),
         capacity_rru=found["capacity"].astype(np.float64),
         survives_msb_loss=found["survives"].copy(),
+        survives_loss_of=np.zeros((len(ids), 0), bool),
         msb_spread_limit=found["msb_limit"].astype(np.float64),
         rack_spread_limit=found["rack_limit"].astype(np.float64),
         rru=rru,
@@ -154,6 +155,7 @@ def _servers(
         leaving=found["leaving"].copy(),
         drained=found["drained"].copy(),
         awaited=np.zeros(len(found), bool),
+        domain=np.zeros((len(found), 0), np.int32),
         generation=found["generation"].astype(np.int64),
     )
 

@@ -110,6 +110,9 @@ def _check(image: RegionImage) -> None:
                 )
     if len(image.snapshot.region.encode()) > REGION_BYTES_MAX:
         raise NotPossible("region", f"{image.snapshot.region[:40]!r}: at most {REGION_BYTES_MAX} bytes in UTF-8")
+    for row in np.flatnonzero(image.snapshot.reservations.survives_loss_of.any(1)):
+        message = f"{q.name[row]}: the platform does not keep it yet; `plimsoll solve` does, on the folder"
+        raise NotPossible("survives_loss_of", message)
     _check_buffers(image)
     for field in ("region", "hardware_type", "workload_class"):
         for name in columns[field]:

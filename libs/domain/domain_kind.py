@@ -1,0 +1,55 @@
+"""Further kinds of domain beside datacenter, MSB and rack: sets of servers that can be lost together."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from libs.domain.arrays import Bools, Indices, Names
+
+MSB_KIND = "MSB"
+"""The kind of domain that every region has. `DomainKind` names the further ones."""
+UNPLACED = -1
+"""The domain of a server that has no place of a kind."""
+KINDS_MAX, DOMAINS_MAX = 8, 10_000
+"""Most further kinds of a region, and most domains of one kind."""
+KIND_CHARACTERS_MAX = 40
+KIND_PATTERN = "^[a-z][a-z0-9_]{0,39}$"
+TAKEN_KINDS = ("datacenter", "msb", "rack", "server")
+"""Names that mean places of every region, so no further kind has them."""
+KIND_RULE = (
+    f"is not a kind: 1 to {KIND_CHARACTERS_MAX} of a-z, 0-9 and _, a letter first, and none of {', '.join(TAKEN_KINDS)}"
+)
+
+
+def is_kind(name: str) -> bool:
+    """Return whether a further kind of domain may have this name."""
+    return re.fullmatch(KIND_PATTERN, name) is not None and name not in TAKEN_KINDS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DomainKind:
+    """A further kind of domain, such as network blocks or power rows: sets of servers that can be lost together.
+
+    name      its name, unique within the region
+    domains   (N,) str   names, unique within the kind
+    """
+
+    name: str
+    domains: Names
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DomainLoss:
+    """The domains of one kind, and the reservations that must survive the loss of any one of them.
+
+    kind      MSB_KIND, or the name of a DomainKind
+    domains   (N,) str
+    of        (S,) int    the domain of each server
+    survives  (R,) bool
+    """
+
+    kind: str
+    domains: Names
+    of: Indices
+    survives: Bools

@@ -1,0 +1,63 @@
+"""Further kinds of domain in the files of a region."""
+
+import io
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from libs.domain.domain_kind import KINDS_MAX, UNPLACED
+from libs.interchange.files.errors import InterchangeError
+from libs.interchange.region.read import load_region
+from libs.interchange.region.write import dump_region
+from tests.libs.interchange.region.test_read import files
+
+BLOCK = ("servers.parquet", "domain:network_block", pa.array(["b1", "b0", None, "b1"], pa.string()))
+ROW = ("servers.parquet", "domain:power_row", ["p0", "p0", "p0", "p1"])
+
+
+def survives(*texts):
+    return ("reservations.parquet", "survives_loss_of", pa.array(texts, pa.string()))
+
+
+def test_columns_of_servers_name_the_kinds_and_a_reservation_names_those_it_survives():
+    image = load_region(files([ROW, BLOCK, survives('["power_row", "network_block"]', None)]))
+    snapshot = image.snapshot
+    assert [kind.name for kind in snapshot.topology.kinds] == ["network_block", "power_row"]
+    assert snapshot.topology.kinds[0].domains.tolist() == ["b0", "b1"]
+    assert snapshot.servers.domain.tolist() == [[1, 0], [0, 0], [UNPLACED, 0], [1, 1]]
+    assert snapshot.reservations.survives_loss_of.tolist() == [[True, True], [False, False]]
+    again = load_region(dump_region(image)).snapshot
+    assert [(kind.name, kind.domains.tolist()) for kind in again.topology.kinds] == [
+        (kind.name, kind.domains.tolist()) for kind in snapshot.topology.kinds
+    ]
+    assert np.array_equal(again.servers.domain, snapshot.servers.domain)
+    assert np.array_equal(again.reservations.survives_loss_of, snapshot.reservations.survives_loss_of)
+
+
+def test_files_without_further_kinds_read_as_before():
+    snapshot = load_region(files()).snapshot
+    assert snapshot.topology.kinds == ()
+    assert snapshot.servers.domain.shape == (4, 0)
+    assert [loss.kind for loss in snapshot.losses] == ["MSB"]
+    written = pq.read_schema(io.BytesIO(dump_region(load_region(files()))["servers.parquet"])).names
+    assert not any(name.startswith("domain:") for name in written)
+
+
+@pytest.mark.parametrize(
+    ("changes", "place"),
+    [
+        ([("servers.parquet", "domain:rack", ["a"] * 4)], "domain:rack"),
+        ([("servers.parquet", "domain:Power Row", ["a"] * 4)], "domain:Power Row"),
+        ([("servers.parquet", f"domain:k{j}", ["a"] * 4) for j in range(KINDS_MAX + 1)], f"domain:k{KINDS_MAX}"),
+        ([("servers.parquet", "domain:row", [1, 2, 3, 4])], "domain:row"),
+        ([BLOCK, survives('["power_row"]', None)], "survives_loss_of"),
+        ([BLOCK, survives("network_block", None)], "survives_loss_of"),
+        ([survives('["network_block"]', None)], "survives_loss_of"),
+    ],
+)
+def test_errors_name_the_column(changes, place):
+    with pytest.raises(InterchangeError) as refused:
+        load_region(files(changes))
+    assert refused.value.problems[0].field == place
