@@ -32,7 +32,7 @@ _TAKEN = sa.text(f"""
     WHERE plan_execution_id <> :id ORDER BY kind, name, region""")
 _MOVED = sa.text("""
     SELECT max(plan_execution_id) FROM plan_executions JOIN execution_actions USING (plan_execution_id)
-    WHERE placement_plan_id = :id AND phase = 'shift' AND asked > 0
+    WHERE placement_plan_id = :id AND phase = 'shift' AND (asked > 0 OR reached > 0)
     GROUP BY product, least(region, to_region), greatest(region, to_region)
     HAVING bool_or(asked <> reached)
         OR abs(sum(reached * after * CASE WHEN region < to_region THEN 1 ELSE -1 END)) > :least

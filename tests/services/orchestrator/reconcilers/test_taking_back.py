@@ -1,19 +1,20 @@
 """Take back what an execution did, and execute a plan again."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from libs.domain.action_outcome import Answer, Outcome
 from libs.domain.execution_plan import Action
-from libs.domain.plan_execution import ExecutionState, RecordedCommand, Verb
+from libs.domain.plan_execution import ActionState, ExecutionState, RecordedCommand, Verb
 from libs.domain.violation import Violation
 from libs.plan_check.check import PlanRefusedError
 from libs.store.executions.commands import list_commands
 from libs.store.platform.audit import list_entries
 from services.orchestrator.create_execution import CannotExecute
 from tests.builders.executed_plan import DONE, Orchestrator, store_plan
-from tests.builders.execution import resize
+from tests.builders.execution import resize, two_products
 
 SHOP = "shift/shop/east/west"
 
@@ -51,9 +52,19 @@ def test_a_plan_does_not_move_its_traffic_twice(orchestrator):
     assert orchestrator.world.moved[SHOP] == pytest.approx(0.1)
 
 
-def test_a_plan_whose_traffic_may_have_moved_is_not_executed_again(orchestrator):
+@pytest.mark.parametrize("goes_back", [False, True])
+def test_a_plan_whose_traffic_may_have_moved_is_not_executed_again(orchestrator, goes_back):
+    [shift] = [one for one in two_products() if one.action == SHOP]
+    orchestrator.plan_id = store_plan(orchestrator.database, (replace(shift, waits_for=()),), orchestrator.clock)
     first = orchestrator.start()
     orchestrator.run_until_moved(SHOP, 0.025)
+    orchestrator.world.say = lambda request: DONE if request.fraction else Answer(outcome=Outcome.FAILED)
+    if goes_back:  # but the traffic system fails
+        orchestrator.command(first, Verb.PAUSE)
+        orchestrator.run(first, 3)
+        assert orchestrator.command(first, Verb.REVERSE, SHOP).record.code is None
+        orchestrator.run(first, 20)
+        assert orchestrator.states(first)[SHOP] is ActionState.FAILED
     orchestrator.command(first, Verb.ABORT)
     orchestrator.run(first, 3)
     with pytest.raises(CannotExecute, match=f"Plan execution {first} of placement plan .* has moved traffic"):
