@@ -127,6 +127,8 @@ def test_the_pages_see_no_secret(objects: Objects) -> None:
     spec = ours(objects)["pages"]["spec"]
     assert "secret" not in str(spec["volumes"]).lower()
     assert {mount["name"] for mount in spec["containers"][0]["volumeMounts"]} == {v["name"] for v in spec["volumes"]}
+    given = {one["name"]: one.get("value") for one in spec["containers"][0]["env"]}
+    assert given["PLIMSOLL_SECRETS_DIR"] == "", "else the process ends at once, because the folder is not there"
 
 
 def test_no_secret_is_in_the_files(objects: Objects) -> None:
