@@ -1,10 +1,10 @@
-"""Fetch the keys of an issuer, within bounds of time and size."""
+"""Ask an issuer for its keys and other documents, within bounds of time and size."""
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import httpx
@@ -33,19 +33,9 @@ def fetch_keys(source: KeySource) -> tuple[Key, ...]:
 
     Keys of other kinds and uses are left out: a symmetric one above all, because anybody could sign with it.
     """
-    until_s = time.monotonic() + FETCH_S_MAX
-    try:
-        headers = {"Accept-Encoding": "identity"}
-        if source.token_file is not None:
-            headers["Authorization"] = f"Bearer {source.token_file.read_text().strip()}"
-        trusted = trusted_by(source.ca)
-        with httpx.Client(headers=headers, timeout=_SILENCE_S_MAX, trust_env=False, verify=trusted) as client:
-            url = source.jwks_url
-            if url is None:
-                url = _keys_url(source, _json(client, source.issuer.rstrip("/") + DISCOVERY, until_s))
-            found = _json(client, url, until_s).get("keys")
-    except (httpx.HTTPError, httpx.InvalidURL, UnicodeError, OSError, ValueError) as error:
-        raise FetchFailed(type(error).__name__) from error
+    with Asking(source) as asking:
+        url = source.jwks_url or asking.endpoint("jwks_uri")
+        found = asking.document(url).get("keys")
     if not isinstance(found, list) or not found:
         raise FetchFailed("the answer has no list of keys")
     if len(found) > KEYS_MAX:
@@ -56,31 +46,67 @@ def fetch_keys(source: KeySource) -> tuple[Key, ...]:
     return keys
 
 
-def _keys_url(source: KeySource, document: dict[str, Any]) -> str:
-    if document.get("issuer") != source.issuer:
-        raise FetchFailed("the discovery document is of another issuer")
-    url = document.get("jwks_uri")
-    if not isinstance(url, str) or not url.startswith(("https://", "http://")):
-        raise FetchFailed("the discovery document names no jwks_uri")
-    require_encrypted(url, plain_allowed=source.http, setting=HTTP_ALLOWED)
-    return url
+class Asking:
+    """Calls to one issuer, which together take FETCH_S_MAX at the most. A `with` turns each error into FetchFailed."""
 
+    def __init__(self, source: KeySource) -> None:
+        self._source, self._until_s = source, time.monotonic() + FETCH_S_MAX
+        self._discovered: dict[str, Any] | None = None
 
-def _json(client: httpx.Client, url: str, until_s: float) -> dict[str, Any]:
-    """Return a JSON object. Follow no redirect: keys come only from the host that the file names."""
-    with client.stream("GET", url) as answer:
-        if answer.status_code != 200:
-            raise FetchFailed(f"the answer has status {answer.status_code}")
-        if "Content-Encoding" in answer.headers:
-            raise FetchFailed("the answer is compressed, which was not asked for")
-        content = _within(answer, until_s, time.monotonic)
-    try:
-        document = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise FetchFailed("the answer is not JSON") from error
-    if not isinstance(document, dict):
-        raise FetchFailed("the answer is no JSON object")
-    return document
+    def __enter__(self) -> Asking:
+        try:
+            headers = {"Accept-Encoding": "identity"}
+            if self._source.token_file is not None:
+                headers["Authorization"] = f"Bearer {self._source.token_file.read_text().strip()}"
+            trusted = trusted_by(self._source.ca)
+        except (OSError, ValueError) as error:
+            raise FetchFailed(type(error).__name__) from error
+        self._client = httpx.Client(headers=headers, timeout=_SILENCE_S_MAX, trust_env=False, verify=trusted)
+        return self
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        self._client.close()
+        if isinstance(error, httpx.HTTPError | httpx.InvalidURL | UnicodeError | OSError | ValueError):
+            raise FetchFailed(type(error).__name__) from error
+
+    def discovered(self) -> dict[str, Any]:
+        """Return the discovery document. Raises FetchFailed if it is of another issuer."""
+        if self._discovered is None:
+            document = self.document(self._source.issuer.rstrip("/") + DISCOVERY)
+            if document.get("issuer") != self._source.issuer:
+                raise FetchFailed("the discovery document is of another issuer")
+            self._discovered = document
+        return self._discovered
+
+    def endpoint(self, name: str) -> str:
+        """Return an address of the discovery document. Raises FetchFailed."""
+        url = self.discovered().get(name)
+        if not isinstance(url, str) or not url.startswith(("https://", "http://")):
+            raise FetchFailed(f"the discovery document names no {name}")
+        require_encrypted(url, plain_allowed=self._source.http, setting=HTTP_ALLOWED)
+        return url
+
+    def document(
+        self, url: str, form: Mapping[str, str] | None = None, *, auth: httpx.Auth | None = None
+    ) -> dict[str, Any]:
+        """Return a JSON object. With a form, send that; then an answer with status 400 or 401 is returned too.
+
+        Follow no redirect: answers come only from the host that the file names. Raises FetchFailed.
+        """
+        statuses = (200,) if form is None else (200, 400, 401)
+        with self._client.stream("GET" if form is None else "POST", url, data=form, auth=auth) as answer:
+            if answer.status_code not in statuses:
+                raise FetchFailed(f"the answer has status {answer.status_code}")
+            if "Content-Encoding" in answer.headers:
+                raise FetchFailed("the answer is compressed, which was not asked for")
+            content = _within(answer, self._until_s, time.monotonic)
+        try:
+            document = json.loads(content)
+        except (ValueError, RecursionError) as error:
+            raise FetchFailed("the answer is not JSON") from error
+        if not isinstance(document, dict):
+            raise FetchFailed("the answer is no JSON object")
+        return document
 
 
 def _within(answer: httpx.Response, until_s: float, seconds: Callable[[], float]) -> bytes:

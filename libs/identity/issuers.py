@@ -51,10 +51,14 @@ class KeySource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Login:
-    """The values that `plimsoll login` sends."""
+    """The values that `plimsoll login` and the pages send.
+
+    pages_client_id   the client of the pages; None: they do not offer this issuer
+    """
 
     client_id: str
     scopes: tuple[str, ...]
+    pages_client_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

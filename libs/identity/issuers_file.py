@@ -90,9 +90,10 @@ def _source(issuer: str, keys: Place | None, *, http: bool) -> KeySource:
 
 
 def _login(place: Place) -> Login:
-    given = place.fields(("client_id", "scopes"), ("client_id",))
+    given = place.fields(("client_id", "scopes", "pages_client_id"), ("client_id",))
     scopes = _texts(given["scopes"], most=LIST_MAX) if "scopes" in given else ("openid", "offline_access")
-    return Login(client_id=given["client_id"].text(), scopes=scopes)
+    pages = given["pages_client_id"].text() if "pages_client_id" in given else None
+    return Login(client_id=given["client_id"].text(), scopes=scopes, pages_client_id=pages)
 
 
 def _rule(place: Place) -> Rule:

@@ -85,7 +85,7 @@ def _check_times(claims: Mapping[str, Any], now_s: float) -> None:
     if ends_s is None:
         raise Refused("it never expires: it has no exp")
     if now_s >= ends_s + LEEWAY_S:
-        raise Refused("it has expired: `plimsoll login` gets another")
+        raise Refused("it has expired: log in again")
     if max(begins_s or 0.0, made_s or 0.0) > now_s + LEEWAY_S:
         raise Refused("it is not valid yet: compare the clocks of the issuer and of this host")
 

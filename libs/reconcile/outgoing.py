@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 def require_encrypted(url: str, *, plain_allowed: bool, setting: str) -> None:
     """Raise ValueError for http to another host, unless `plain_allowed`. The error names the setting for that."""
     parts = urlsplit(url)
-    if parts.scheme == "https" or plain_allowed or _is_loopback(parts.hostname or ""):
+    if parts.scheme == "https" or plain_allowed or is_loopback(parts.hostname or ""):
         return
     raise ValueError(f"http to another host hides nothing: use https, or set {setting}=true where something else does")
 
@@ -28,7 +28,8 @@ def trusted_by(ca: Path | None) -> ssl.SSLContext:
         raise ValueError(f"{ca} is not a readable file of PEM certificates: {error}") from error
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Return whether a host of a URL is this one."""
     try:
         return host == "localhost" or ip_address(host).is_loopback
     except ValueError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from libs.domain.principal import Principal, Role
@@ -74,7 +74,7 @@ def find_client(secret: str, database: Database, identity: Identity | None) -> C
     Raises Problem: 401 if it is not valid, and 503 while it cannot be verified.
     """
     if secret.startswith(SESSION_PREFIX):
-        return _in_session(digest(secret), database)
+        return _in_session(secret, database, identity)
     if identity is not None and not secret.startswith(PREFIX):
         return _of_issuer(secret, identity)
     with database.snapshot() as tx:
@@ -117,16 +117,41 @@ def unauthenticated(code: str, detail: str, error: str) -> Problem:
     return Problem(401, code, detail, headers={"WWW-Authenticate": f'Bearer realm="plimsoll"{error}'})
 
 
-def _in_session(key: bytes, database: Database) -> Client:
-    """Return the client of a session, and note its use from time to time. Raises Problem (401)."""
+def _in_session(secret: str, database: Database, identity: Identity | None) -> Client:
+    """Return the client of a session, and note its use from time to time.
+
+    Raises Problem: 401 if it has ended, and 503 while its bearer cannot be verified.
+    """
     with database.snapshot() as tx:
-        session = load_session(tx, key)
+        session = load_session(tx, digest(secret))
     if session is None:
-        raise invalid_token("The session has ended: log in again.")
+        raise _session_ended()
+    client = Client(session.principal)
+    if session.sealed_bearer is not None:
+        client = _of_sealed(session.sealed_bearer, secret, session.session_id, identity)
     if session.unnoted:
         with database.write() as tx:
             note_use(tx, session.session_id)
-    return Client(session.principal)
+    return client
+
+
+def _of_sealed(sealed: str, secret: str, session_id: int, identity: Identity | None) -> Client:
+    """Return the client of the bearer in a session, by the rules of now. Raises Problem: 401 and 503."""
+    if identity is None:  # the issuers' file was taken away
+        raise _session_ended()
+    from libs.identity.sealed import NotSealed, unseal
+
+    try:
+        client = _of_issuer(unseal(sealed, secret), identity)
+    except NotSealed as error:
+        raise _session_ended() from error
+    if client.principal is None:
+        return client
+    return replace(client, principal=replace(client.principal, session_id=session_id))
+
+
+def _session_ended() -> Problem:
+    return invalid_token("The session has ended: log in again.")
 
 
 def _of_issuer(secret: str, identity: Identity) -> Client:

@@ -34,7 +34,6 @@ TITLES = {
     "maintenance_refused": "It would break a rule of maintenance",
     "managed_by_policy": "The region's policy decides that",
     "no_role": "No rule gives you a role",
-    "needs_token": "A token of the platform is needed",
     "needs_approval": "Somebody must approve that",
     "not_an_owner": "This token may not act for that owner",
     "not_a_decision": "This can be simulated, but not applied",

@@ -63,13 +63,15 @@ class Whoami(ResponseModel):
 
 
 class IssuerOut(ResponseModel):
-    """An issuer at which people may log in, with the device flow (RFC 8628)."""
+    """An issuer at which people may log in: by the device flow (RFC 8628), and in the pages if they have a client."""
 
     name: str
     issuer: str = Field(description="Its identifier: the discovery document lies below")
-    client_id: str
+    client_id: str = Field(description="The client of the device flow")
+    pages_client_id: str | None = Field(description="The client of the pages; null: they do not offer this issuer")
     scopes: list[str]
     audience: str
+    algorithms: list[str] = Field(description="Algorithms with which it may sign")
 
 
 class Issuers(ResponseModel):
@@ -106,7 +108,7 @@ def get_whoami(request: Request, response: Response, context: Context) -> Whoami
 
 @router.get(ISSUERS, operation_id="list_issuers")
 async def get_issuers(request: Request) -> Issuers:
-    """List the issuers at which `plimsoll login` may log in. It needs no token."""
+    """List the issuers at which people may log in. It needs no token."""
     identity: Identity | None = request.app.state.identity
     issuers = () if identity is None else identity.issuers
     return Issuers(
@@ -115,8 +117,10 @@ async def get_issuers(request: Request) -> Issuers:
                 name=one.name,
                 issuer=one.source.issuer,
                 client_id=one.login.client_id,
+                pages_client_id=one.login.pages_client_id,
                 scopes=list(one.login.scopes),
                 audience=one.audiences[0],
+                algorithms=list(one.algorithms),
             )
             for one in issuers
             if one.login is not None

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from urllib.parse import quote
 
 import httpx
@@ -21,12 +20,13 @@ from structlog import get_logger
 from libs.observability.logs import configure_logging
 from libs.reconcile.clock import Clock
 from libs.reconcile.environment import read_environment
-from services.pages import login
+from services.pages import issuer_login, login
 from services.pages.api import ApiProblem, ApiUnreachable
 from services.pages.cookie import drop_secret, read_secret
 from services.pages.guard import Guard
+from services.pages.issuers import Issuers
 from services.pages.rendering import Renderer
-from services.pages.settings import PagesSettings
+from services.pages.settings import CALLBACK, PagesSettings
 from services.pages.site import Site, site_of
 from services.pages.static_files import read_static_files, serve_static
 from services.pages.views import FORMS, VIEWS
@@ -47,11 +47,12 @@ def make_app() -> Starlette:
         trust_env=False,
         limits=httpx.Limits(max_connections=100, max_keepalive_connections=40),
     )
-    return create_pages(http, settings.clock())
+    secrets = {name: secret.get_secret_value() for name, secret in settings.client_secrets.items()}
+    return create_pages(http, settings.clock(), Issuers(http, settings.redirect_uri, secrets))
 
 
-def create_pages(http: httpx.Client, clock: Clock) -> Starlette:
-    """Return the app over these connections to the API."""
+def create_pages(http: httpx.Client, clock: Clock, issuers: Issuers | None = None) -> Starlette:
+    """Return the app over these connections to the API. Without `issuers`, people log in with tokens alone."""
     files = read_static_files()
     app = Starlette(
         routes=[
@@ -63,7 +64,13 @@ def create_pages(http: httpx.Client, clock: Clock) -> Starlette:
         exception_handlers={HTTPException: _on_http_exception, Exception: _on_fault},
     )
     app.state.static_files = files
-    app.state.site = Site(http=http, renderer=Renderer(files), clock=clock, attempts=login.new_attempts())
+    app.state.site = Site(
+        http=http,
+        renderer=Renderer(files),
+        clock=clock,
+        attempts=login.new_attempts(),
+        issuers=issuers or Issuers(http),
+    )
     return app
 
 
@@ -75,6 +82,8 @@ def _routes() -> Sequence[BaseRoute]:
         Route("/static/{version}/{name:path}", serve_static),
         Route("/login", login.show_login, methods=["GET"]),
         Route("/login", _log_in, methods=["POST"]),
+        Route("/login/with/{issuer}", issuer_login.begin, methods=["GET"]),
+        Route(CALLBACK, issuer_login.end, methods=["GET"]),
         Route("/logout", login.log_out, methods=["POST"]),
         page_route("/json/{path:path}", show_source),
     )
@@ -147,11 +156,7 @@ def _to_login(request: Request, *, ended: bool) -> Response:
 
 async def _log_in(request: Request) -> Response:
     form = await login.read_form(request)
-    try:
-        return await run_in_threadpool(login.log_in, request, form, login.ByToken())
-    except ApiUnreachable:
-        alone: Callable[..., Response] = partial(site_of(request).renderer.alone, "login.html", status=503)
-        return alone(back="/", error="The API does not answer. Try again in some seconds.", ended=False)
+    return await run_in_threadpool(login.log_in, request, form)
 
 
 async def _healthz(request: Request) -> Response:

@@ -1,40 +1,25 @@
-"""Log in and out. A way to log in turns a request into a bearer; the API turns the bearer into a session."""
+"""Log in with a token, and out. The API turns the token into a session; issuer_login.py has the other way to log in."""
 
 from __future__ import annotations
 
+import math
 import re
 from datetime import UTC, datetime
-from typing import Protocol
 from urllib.parse import parse_qs
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from libs.web.rates import Buckets
-from services.pages.api import Api, ApiProblem
+from services.pages.api import Api, ApiProblem, ApiUnreachable
 from services.pages.cookie import drop_secret, read_secret, set_secret, way_back
 from services.pages.parts.words import parse_moment
 from services.pages.site import site_of
 
 ATTEMPTS_PER_S, ATTEMPTS_BURST = 0.2, 10
-"""Attempts to log in per address: each of them costs the API a query."""
+"""Attempts to log in per address: each of them costs the API a query, or an issuer a call."""
+SILENT = "The API does not answer. Try again in some seconds."
 _TOKEN = re.compile(r"[!-~]{1,4000}")
-
-
-class WayIn(Protocol):
-    """A way to log in. Another one, such as OpenID Connect, adds its routes and ends in `open_session`."""
-
-    def bearer(self, form: dict[str, str]) -> str | None:
-        """Return the bearer that a form gives; None if it gives none."""
-
-
-class ByToken:
-    """The person pastes a token."""
-
-    def bearer(self, form: dict[str, str]) -> str | None:
-        """Return the token of the form."""
-        token = form.get("token", "").strip()
-        return token if _TOKEN.fullmatch(token) else None
 
 
 def new_attempts() -> Buckets:
@@ -48,25 +33,47 @@ def show_login(request: Request) -> Response:
     secret = read_secret(request)
     if secret is not None and site.sessions.wait_s(request, secret) == 0 and _is_open(site.api(secret)):
         return RedirectResponse(back, 303)
-    return site.renderer.alone("login.html", back=back, error="", ended="ended" in request.query_params)
+    return form_page(request, back=back, ended="ended" in request.query_params)
 
 
-def log_in(request: Request, form: dict[str, str], way: WayIn) -> Response:
-    """Open a session for the bearer of a form. A failed attempt shows the form again, and repeats nothing of it."""
-    site, back = site_of(request), way_back(form.get("next"))
-    address = request.client.host if request.client else "unknown"
-    wait_s = site.attempts.take(address)
-    if wait_s > 0:
-        said = f"Too many attempts from your address. Try again in {wait_s:.0f} s."
-        return site.renderer.alone("login.html", status=429, back=back, error=said, ended=False)
-    bearer = way.bearer(form)
-    if bearer is None:
+def form_page(request: Request, *, back: str, status: int = 200, error: str = "", ended: bool = False) -> Response:
+    """Return the page with all ways to log in.
+
+    back    the page to go to afterwards
+    error   the reason for which an attempt has failed; "": none has
+    ended   whether a session has ended
+    """
+    site = site_of(request)
+    return site.renderer.alone(
+        "login.html", status=status, back=back, error=error, ended=ended, issuers=site.issuers.names
+    )
+
+
+def must_wait(request: Request, back: str) -> Response | None:
+    """Count an attempt of the address. Return the answer to one too many; None: go on."""
+    wait_s = site_of(request).attempts.take(request.client.host if request.client else "unknown")
+    if wait_s <= 0:
+        return None
+    said = f"Too many attempts from your address. Try again in {math.ceil(wait_s)} s."
+    return form_page(request, status=429, back=back, error=said)
+
+
+def log_in(request: Request, form: dict[str, str]) -> Response:
+    """Open a session for the token of a form. A failed attempt shows the form again, and repeats nothing of it."""
+    back = way_back(form.get("next"))
+    refusal = must_wait(request, back)
+    if refusal is not None:
+        return refusal
+    token = form.get("token", "").strip()
+    if not _TOKEN.fullmatch(token):
         said = "That is no token. A token is one word, such as plim_…"
-        return site.renderer.alone("login.html", status=422, back=back, error=said, ended=False)
+        return form_page(request, status=422, back=back, error=said)
     try:
-        return open_session(request, bearer, back)
+        return open_session(request, token, back)
     except ApiProblem as problem:
-        return site.renderer.alone("login.html", status=problem.status, back=back, error=problem.detail, ended=False)
+        return form_page(request, status=problem.status, back=back, error=problem.detail)
+    except ApiUnreachable:
+        return form_page(request, status=503, back=back, error=SILENT)
 
 
 def open_session(request: Request, bearer: str, back: str) -> Response:
@@ -87,7 +94,7 @@ def log_out(request: Request) -> Response:
         try:
             site_of(request).api(secret).send("DELETE", "/v1/sessions/current")
         except ApiProblem as problem:
-            if problem.status != 401:
+            if problem.status not in (401, 403):  # 403: the rules no longer give the person a role
                 raise
     response = RedirectResponse("/login", 303)
     drop_secret(request, response)

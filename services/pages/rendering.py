@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import quote
 
@@ -72,6 +73,7 @@ class Renderer:
             sources=shown.sources,
             region=shown.region,
             section=shown.section,
+            login_ends=_login_ends(visit),
             visit=visit,
         )
         return HTMLResponse(html, shown.status, headers={"Vary": "HX-Request"})
@@ -87,6 +89,17 @@ class Renderer:
         values = {"visit": visit, "table": shown.table, "moment": moment, "title": shown.title, "region": shown.region}
         html = self._environment.get_template(template).render({**values, **shown.values})
         return Markup(html)  # noqa: S704 - a template with autoescape made it
+
+
+def _login_ends(visit: Visit) -> str:
+    """Return the latest end of a session of an issuer, in real time; "" for others.
+
+    It comes with the issuer's token, often within the hour. Those of the platform's tokens last a working day.
+    """
+    session, login = (visit.who.get(name) for name in ("session", "login"))
+    if session is None or login is None:
+        return ""
+    return words.moment_text(words.parse_moment(session["ends_at"]), datetime.now(UTC))
 
 
 def _own_url(visit: Visit) -> str:

@@ -10,18 +10,22 @@ from starlette.requests import Request
 from libs.reconcile.clock import Clock
 from libs.web.rates import Buckets
 from services.pages.api import Api
+from services.pages.issuers import Issuers
 from services.pages.known_sessions import KnownSessions
 from services.pages.rendering import Renderer
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """The process. `attempts` limits logins by address, and `sessions` the cookies that an address may try."""
+    """The process. `attempts` limits logins by address, and `sessions` the cookies that an address may try. `issuers`
+    has the issuers at which people may log in.
+    """
 
     http: httpx.Client
     renderer: Renderer
     clock: Clock
     attempts: Buckets
+    issuers: Issuers
     sessions: KnownSessions = field(default_factory=KnownSessions)
 
     def api(self, bearer: str) -> Api:

@@ -22,6 +22,14 @@ class Asked:
 
 
 @dataclass
+class Given:
+    """An answer that is no JSON document."""
+
+    content: bytes = b""
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass
 class HttpSystem:
     """`say` returns the status and the document of an answer."""
 
@@ -37,8 +45,11 @@ class HttpSystem:
                 asked = Asked(self.command, self.path, dict(self.headers.items()), self.rfile.read(length))
                 system.asked.append(asked)
                 status, document = system.say(asked)
-                content = json.dumps(document).encode()
+                given = document if isinstance(document, Given) else Given(json.dumps(document).encode())
+                content = given.content
                 self.send_response(status)
+                for name, value in given.headers.items():
+                    self.send_header(name, value)
                 self.send_header("Content-Length", str(len(content)))
                 self.end_headers()
                 self.wfile.write(content)

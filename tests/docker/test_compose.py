@@ -67,7 +67,9 @@ def test_only_those_that_need_the_admin_token_see_it(services: dict[str, dict[st
 
 def test_the_pages_see_no_secret(services: dict[str, dict[str, Any]]) -> None:
     assert not services["pages"].get("volumes")
-    assert services["pages"]["environment"].keys() == {"PLIMSOLL_URL"}
+    given = dict(services["pages"]["environment"])
+    assert given.pop("PLIMSOLL_URL") == "http://api:8000"
+    assert given == {"PLIMSOLL_PAGES_REDIRECT_URI": "", "PLIMSOLL_PAGES_CLIENT_SECRETS": ""}
 
 
 def test_whoever_serves_no_http_says_that_it_lives(services: dict[str, dict[str, Any]]) -> None:

@@ -1,14 +1,17 @@
 """Sessions of people in the pages. Only the SHA-256 of a session's secret is stored.
 
-A session has the rights of its token, read again at each request. So a token that is revoked, or loses an owner, takes
-effect at once. When a rotation ends a secret, it ends the sessions of that time too. Browsers work in real time, so all
-times count by the database's clock, never by the Clock.
+A session has the rights of its bearer at each request. Most are of a token of the platform, which is read again. So a
+token that is revoked, or loses an owner, takes effect at once. When a rotation ends a secret, it ends the sessions of
+that time too. The others are of a token of an issuer, which is kept encrypted with a key that the secret gives (design
+0050). They end with this token. Browsers work in real time, so all times count by the database's clock, never by the
+Clock.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -24,34 +27,39 @@ NOTED_EVERY_S = 60.0
 """Least seconds between two notes of a session's use, so that a page that polls costs few writes."""
 
 SESSIONS_MAX = 100
-"""Largest number of sessions of a token. A further one ends the oldest."""
+"""Largest number of sessions of a token, or of a person of an issuer. A further one ends the oldest."""
 
-_ALIVE = f"""sessions.seen_at > now() - make_interval(secs => {IDLE_S_MAX})
-    AND sessions.created_at > now() - make_interval(secs => {LIFE_S_MAX})"""
+_ENDS_AT = f"least(sessions.created_at + make_interval(secs => {LIFE_S_MAX}), sessions.bearer_ends_at)"
+_ALIVE = f"sessions.seen_at > now() - make_interval(secs => {IDLE_S_MAX}) AND {_ENDS_AT} > now()"
 _OPENED = """revoked_at IS NULL
     AND (previous_until IS NULL OR previous_until > now() OR sessions.created_at > previous_until)"""
-"""Sessions whose token is as it was, or was rotated before they began, or has a secret in its grace."""
+"""Sessions whose token is as it was, or was rotated before they began, or has a secret in its grace. Sessions without
+a token of the platform are opened too: `revoked_at` and `previous_until` are NULL for them.
+"""
 _PRINCIPAL = f"""
-    SELECT session_id, token_id, name, coalesce(person, name) AS person, role, owners, sessions.created_at,
-           sessions.created_at + make_interval(secs => {LIFE_S_MAX}) AS ends_at,
+    SELECT session_id, token_id, name, coalesce(tokens.person, name) AS person, role, owners, sealed_bearer,
+           sessions.created_at, {_ENDS_AT} AS ends_at,
            seen_at < now() - make_interval(secs => {NOTED_EVERY_S}) AS unnoted
-    FROM sessions JOIN tokens USING (token_id)
+    FROM sessions LEFT JOIN tokens USING (token_id)
     WHERE sessions.secret_sha256 = :secret_sha256 AND {_OPENED} AND {_ALIVE}"""
-_OLDEST = sa.text("""
+_OLDEST = """
     DELETE FROM sessions WHERE session_id IN (
-        SELECT session_id FROM sessions WHERE token_id = :token_id ORDER BY session_id DESC OFFSET :most)""")
+        SELECT session_id FROM sessions WHERE {holder} = :holder ORDER BY session_id DESC OFFSET :most)"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
     """A session that has not ended.
 
-    ends_at   the latest time of its end, by the database's clock
-    unnoted   whether its last noted use is older than NOTED_EVERY_S
+    principal       the principal of its token; None: its bearer is of an issuer
+    sealed_bearer   that bearer, which only the session's secret opens; None: it has a token of the platform
+    ends_at         the latest time of its end, by the database's clock
+    unnoted         whether its last noted use is older than NOTED_EVERY_S
     """
 
     session_id: int
-    principal: Principal
+    principal: Principal | None
+    sealed_bearer: str | None
     created_at: datetime
     ends_at: datetime
     unnoted: bool
@@ -67,10 +75,15 @@ def start_session(tx: Transaction, token_id: int, *, token_sha256: bytes, secret
     token = sa.select(t.token_id).where(t.token_id == token_id, t.revoked_at.is_(None), is_it)
     if tx.execute(token.with_for_update(key_share=True)).one_or_none() is None:
         return None
-    values = {"secret_sha256": secret_sha256, "token_id": token_id, "created_at": now, "seen_at": now}
-    made = int(tx.execute(sa.insert(sessions).values(values).returning(sessions.c.session_id)).scalar_one())
-    tx.execute(_OLDEST, {"token_id": token_id, "most": SESSIONS_MAX})
-    return made
+    return _add(tx, "token_id", {"token_id": token_id, "secret_sha256": secret_sha256})
+
+
+def start_login_session(
+    tx: Transaction, person: str, *, sealed_bearer: str, bearer_ends_at: datetime, secret_sha256: bytes
+) -> int:
+    """Start a session of a person of an issuer, until `bearer_ends_at` at the latest. Return its id."""
+    values = {"person": person, "sealed_bearer": sealed_bearer, "bearer_ends_at": bearer_ends_at}
+    return _add(tx, "person", {**values, "secret_sha256": secret_sha256})
 
 
 def load_session(tx: Transaction, secret_sha256: bytes) -> Session | None:
@@ -80,17 +93,20 @@ def load_session(tx: Transaction, secret_sha256: bytes) -> Session | None:
     row = tx.execute(sa.text(_PRINCIPAL), {"secret_sha256": secret_sha256}).one_or_none()
     if row is None:
         return None
-    principal = Principal(
-        token_id=row.token_id,
-        name=row.name,
-        person=row.person,
-        role=Role(row.role),
-        owners=frozenset(row.owners),
-        session_id=row.session_id,
-    )
+    principal = None
+    if row.token_id is not None:
+        principal = Principal(
+            token_id=row.token_id,
+            name=row.name,
+            person=row.person,
+            role=Role(row.role),
+            owners=frozenset(row.owners),
+            session_id=row.session_id,
+        )
     return Session(
         session_id=row.session_id,
         principal=principal,
+        sealed_bearer=row.sealed_bearer,
         created_at=row.created_at,
         ends_at=row.ends_at,
         unnoted=row.unnoted,
@@ -99,7 +115,7 @@ def load_session(tx: Transaction, secret_sha256: bytes) -> Session | None:
 
 def load_session_end(tx: Transaction, session_id: int) -> datetime | None:
     """Return the latest time at which a session ends. Return None if it has ended."""
-    query = f"SELECT created_at + make_interval(secs => {LIFE_S_MAX}) FROM sessions WHERE session_id = :id AND {_ALIVE}"
+    query = f"SELECT {_ENDS_AT} FROM sessions WHERE session_id = :id AND {_ALIVE}"
     found: datetime | None = tx.execute(sa.text(query), {"id": session_id}).scalar_one_or_none()
     return found
 
@@ -117,6 +133,15 @@ def end_session(tx: Transaction, session_id: int) -> None:
 def forget_sessions(tx: Transaction) -> int:
     """Delete the sessions that have ended by their limits, or with their token. Return their number."""
     ended = f"""
-        DELETE FROM sessions USING tokens
-        WHERE tokens.token_id = sessions.token_id AND NOT ({_OPENED} AND {_ALIVE})"""
+        DELETE FROM sessions WHERE session_id IN (
+            SELECT session_id FROM sessions LEFT JOIN tokens USING (token_id) WHERE NOT ({_OPENED} AND {_ALIVE}))"""
     return tx.execute(sa.text(ended)).rowcount
+
+
+def _add(tx: Transaction, holder: str, values: dict[str, Any]) -> int:
+    """Add a session of the holder in the column `holder`, and end those beyond SESSIONS_MAX. Return its id."""
+    now = sa.func.clock_timestamp()
+    added = sa.insert(sessions).values(created_at=now, seen_at=now, **values).returning(sessions.c.session_id)
+    made = int(tx.execute(added).scalar_one())
+    tx.execute(sa.text(_OLDEST.format(holder=holder)), {"holder": values[holder], "most": SESSIONS_MAX})
+    return made

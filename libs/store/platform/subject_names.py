@@ -65,7 +65,9 @@ _NAMES: dict[str, sa.Select[tuple[int, str]]] = {
     .outerjoin(servers, servers.c.server_id == _RETIREMENTS.server_id)
     .outerjoin(racks, racks.c.rack_id == _RETIREMENTS.rack_id),
     "server": sa.select(servers.c.server_id, servers.c.name),
-    "session": sa.select(sessions.c.session_id, tokens.c.name).join(tokens, tokens.c.token_id == sessions.c.token_id),
+    "session": sa.select(sessions.c.session_id, sa.func.coalesce(tokens.c.name, sessions.c.person)).outerjoin(
+        tokens, tokens.c.token_id == sessions.c.token_id
+    ),
     "simulation": sa.select(
         simulations.c.simulation_id, sa.func.concat(regions.c.name, ", ", _minute(simulations.c.created_at))
     ).join(regions, regions.c.region_id == simulations.c.region_id),

@@ -51,10 +51,17 @@ sessions = sa.Table(
     metadata,
     key("session_id"),
     sa.Column("secret_sha256", sa.LargeBinary, nullable=False),
-    ref("tokens.token_id"),
+    ref("tokens.token_id", nullable=True),
     at("created_at"),
     at("seen_at"),
+    text("person", nullable=True),
+    text("sealed_bearer", nullable=True),
+    at("bearer_ends_at", nullable=True),
     sa.UniqueConstraint("secret_sha256"),
+    sa.CheckConstraint(
+        "num_nonnulls(token_id, person) = 1 AND num_nonnulls(person, sealed_bearer, bearer_ends_at) IN (0, 3)",
+        name="holder",
+    ),
     sa.Index("ix_sessions_seen_at", "seen_at"),
 )
 

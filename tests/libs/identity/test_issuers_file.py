@@ -15,7 +15,7 @@ issuers:
     algorithms: [RS256, ES256]
     token_types: [at+jwt]
     person_claim: oid
-    login: {client_id: plimsoll-cli, scopes: [openid, profile]}
+    login: {client_id: plimsoll-cli, pages_client_id: plimsoll-pages, scopes: [openid, profile]}
     rules:
       - {when: {groups: plimsoll-admins, mfa: true}, role: admin}
       - when: {realm.groups: 'capacity-{owner}'}
@@ -37,6 +37,7 @@ def test_a_whole_file() -> None:
     assert (corp.token_types, corp.person_claim) == (("at+jwt",), "oid")
     assert corp.login is not None
     assert corp.login.scopes == ("openid", "profile")
+    assert corp.login.pages_client_id == "plimsoll-pages"
     assert corp.rules[0] == Rule(
         when=(("groups", "plimsoll-admins"), ("mfa", "true")), role=Role.ADMIN, owners=(), line=10
     )

@@ -138,8 +138,10 @@ def test_issuers_are_public_and_say_where_to_log_in(anyone: TestClient, issuer: 
         "name": "corp",
         "issuer": issuer.url,
         "client_id": "cli",
+        "pages_client_id": None,
         "scopes": ["openid", "offline_access"],
         "audience": "plimsoll",
+        "algorithms": ["RS256"],
     }
 
 

@@ -8,7 +8,7 @@ from libs.simulator.fleet import made_up_fleet
 from libs.store.plans.simulations import create_simulation
 from libs.store.plans.solve_runs import start_solve_run
 from libs.store.platform.database import Database
-from libs.store.platform.sessions import start_session
+from libs.store.platform.sessions import start_login_session, start_session
 from libs.store.platform.subject_names import _NAMES, load_subject_names
 from libs.store.platform.tokens import create_token
 from libs.store.regions.region_import import import_region
@@ -39,10 +39,14 @@ def test_rows_of_each_kind_have_their_names(database: Database) -> None:
         run = start_solve_run(tx, region, trigger="request", seed=1, parent_plan_id=None, now=NOW)
         what_if = WhatIf(policy={}, demand=(Demand(scale=2.0),))
         asked = create_simulation(tx, region, what_if, requested_by="olga", now=NOW)
+        login = start_login_session(
+            tx, "corp|rita", sealed_bearer="sealed", bearer_ends_at=NOW, secret_sha256=b"y" * 32
+        )
         named |= {
             ("solve_run", run): "west, 2026-11-01 12:00 UTC",
             ("simulation", asked): "west, 2026-11-01 12:00 UTC",
             ("session", start_session(tx, token.token_id, token_sha256=b"s", secret_sha256=b"x" * 32)): "ci",
+            ("session", login): "corp|rita",
             ("region", region): "west",
             ("token", token.token_id): "ci",
             ("unavailability_event", event_id): named["server", server],

@@ -1,0 +1,437 @@
+"""Log in to the pages at an issuer on loopback: the whole way, each check on it, and the end of such a session."""
+
+import hashlib
+import json
+from base64 import urlsafe_b64encode
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+
+import httpx
+import pytest
+from fastapi import FastAPI
+from starlette.testclient import TestClient
+
+from libs.identity.identity import Identity
+from libs.identity.sealed import NotSealed, unseal
+from libs.reconcile.clock import SystemClock
+from libs.store.platform import sessions
+from libs.store.platform.database import Database
+from libs.web.app import create_app
+from services.pages.app import create_pages
+from services.pages.attempt import Attempt
+from services.pages.issuers import KEPT_S, Issuers
+from services.pages.settings import CALLBACK, PagesSettings
+from services.portal.api import ROUTERS as PORTAL
+from tests.builders.issuer import LoopbackIssuer, rsa, sign
+from tests.libs.identity.conftest import RULES, RingOnDemand
+from tests.services.pages.logins import api_of, write_file
+
+HOST = "https://pages.example"
+ATTEMPT, SESSION = "__Host-plimsoll-login", "__Host-plimsoll"
+
+
+@pytest.fixture
+def issuer() -> Iterator[LoopbackIssuer]:
+    uris = {HOST + CALLBACK}
+    with LoopbackIssuer(clients={"pages": None}, redirect_uris=uris, groups=["plimsoll-admins"]) as issuer:
+        yield issuer
+
+
+@pytest.fixture
+def file(issuer: LoopbackIssuer, tmp_path: Path) -> Path:
+    file = tmp_path / "issuers.yaml"
+    write_file(file, issuer)
+    return file
+
+
+@pytest.fixture
+def database(database_url: str) -> Iterator[Database]:
+    database = Database(database_url, pool_size=4)
+    yield database
+    database.close()
+
+
+@pytest.fixture
+def identity(file: Path) -> Iterator[Identity]:
+    identity = Identity(file, make_ring=RingOnDemand)
+    yield identity
+    identity.stop()
+
+
+@pytest.fixture
+def api(identity: Identity, database: Database) -> FastAPI:
+    return api_of(identity, database)
+
+
+@contextmanager
+def pages_of(api: FastAPI, redirect_uri: str | None = HOST + CALLBACK, **secrets: str) -> Iterator[TestClient]:
+    with TestClient(api) as http:
+        app = create_pages(http, SystemClock(), Issuers(http, redirect_uri, secrets))
+        with TestClient(app, base_url=HOST, follow_redirects=False) as browser:
+            browser.headers["Sec-Fetch-Site"] = "same-origin"
+            yield browser
+
+
+@pytest.fixture
+def browser(api: FastAPI) -> Iterator[TestClient]:
+    with pages_of(api) as browser:
+        yield browser
+
+
+def _encoded(**attempt: object) -> str:
+    return urlsafe_b64encode(json.dumps(attempt).encode()).decode()
+
+
+def unsigned(claims: dict[str, object]) -> str:
+    return ".".join(_encoded(**part).rstrip("=") for part in ({"alg": "none"}, claims)) + "."
+
+
+def begin(browser: TestClient, back: str = "/tokens") -> str:
+    """Return the address at the issuer."""
+    answer = browser.get(f"/login/with/corp?next={quote(back, safe='')}")
+    assert answer.status_code == 303, answer.text
+    return answer.headers["location"]
+
+
+def log_in(browser: TestClient, issuer: LoopbackIssuer, back: str = "/tokens") -> httpx.Response:
+    return browser.get(issuer.let_in(begin(browser, back)))
+
+
+def refused(browser: TestClient, answer: httpx.Response) -> str:
+    """Return what the page says of a login that failed. It has left no session and no attempt."""
+    assert answer.status_code in range(400, 504), answer.text
+    assert 'role="alert"' in answer.text
+    assert SESSION not in browser.cookies
+    assert ATTEMPT not in browser.cookies
+    return answer.text
+
+
+def test_a_whole_login(browser, issuer, database) -> None:
+    form = browser.get("/login?next=/tokens").text
+    assert 'href="/login/with/corp?next=%2Ftokens"' in form
+    assert "Log in with lab" not in form, "the pages have no client there"
+    begun = browser.get("/login/with/corp?next=%2Ftokens")
+    parts = {part.strip().lower() for part in begun.headers["set-cookie"].split(";")[1:]}
+    assert {"httponly", "path=/", "samesite=lax", "secure", "max-age=600"} <= parts
+    where = urlsplit(begun.headers["location"])
+    asked = dict(parse_qsl(where.query))
+    assert f"{where.scheme}://{where.netloc}{where.path}" == f"{issuer.url}/authorize"
+    assert asked["redirect_uri"] == HOST + CALLBACK
+    assert (asked["scope"], asked["audience"], asked["tenant"]) == ("openid groups", "plimsoll", "1")
+    attempt = Attempt.read(browser.cookies[ATTEMPT])
+    assert attempt is not None
+    assert not {attempt.secret, attempt.verifier} & set(asked.values())
+    assert len({attempt.secret, attempt.verifier, asked["state"], asked["nonce"], asked["code_challenge"]}) == 5
+
+    ended = browser.get(issuer.let_in(begun.headers["location"]))
+    assert (ended.status_code, ended.headers["location"]) == (303, "/tokens")
+    assert browser.cookies[SESSION].startswith("plim_session_")
+    assert ATTEMPT not in browser.cookies
+    page = browser.get("/tokens")
+    assert page.status_code == 200
+    assert "corp|rita" in page.text
+    assert "Your login ends on" in page.text
+    assert issuer.asked("/token") == 1
+
+
+def test_a_stolen_row_opens_nothing(browser, issuer, database) -> None:
+    token = issuer.token(groups=issuer.groups)
+    issuer.given = {"access_token": token}
+    log_in(browser, issuer)
+    with database.snapshot() as tx:
+        row = tx.exec_driver_sql("SELECT * FROM sessions").mappings().one()
+    kept = repr(dict(row))
+    assert not any(part in kept for part in token.split("."))
+    secret = browser.cookies[SESSION]
+    assert secret not in kept
+    assert unseal(row["sealed_bearer"], secret) == token
+    for key in (row["secret_sha256"].hex(), row["sealed_bearer"]):
+        with pytest.raises(NotSealed):
+            unseal(row["sealed_bearer"], key)
+    assert row["secret_sha256"] == hashlib.sha256(secret.encode()).digest()
+    assert (row["person"], row["token_id"]) == ("corp|rita", None)
+
+
+def test_a_login_of_another_browser_or_with_another_state_is_refused(browser, api, issuer) -> None:
+    back = issuer.let_in(begin(browser))
+    with pages_of(api) as other:
+        assert "begun in another window or browser" in refused(other, other.get(back))
+        begin(other)
+        assert "begun in another window or browser" in refused(other, other.get(back))
+    for state in ("", "x", "é\ud800"):
+        begin(browser)
+        query = urlencode({"code": "c", "state": state}, errors="replace")
+        assert "Log in again" in refused(browser, browser.get(f"{CALLBACK}?{query}"))
+    assert issuer.asked("/token") == 0
+
+
+def test_a_code_serves_once(browser, issuer) -> None:
+    back = issuer.let_in(begin(browser))
+    kept = browser.cookies[ATTEMPT]
+    assert browser.get(back).status_code == 303
+    browser.cookies.clear()
+    assert "begun in another window or browser" in refused(browser, browser.get(back))
+    assert "it was used already" in refused(browser, browser.get(back, headers={"Cookie": f"{ATTEMPT}={kept}"}))
+    assert issuer.asked("/token") == 2
+
+
+def test_a_stolen_code_is_worthless_without_the_verifier(browser, issuer) -> None:
+    """A thief begins a login of their own and sends the code of another person with it."""
+    theirs = dict(parse_qsl(urlsplit(issuer.let_in(begin(browser))).query))
+    own = dict(parse_qsl(urlsplit(issuer.let_in(begin(browser))).query))
+    query = urlencode(own | {"code": theirs["code"]})
+    assert "no longer takes this login" in refused(browser, browser.get(f"{CALLBACK}?{query}"))
+
+
+@pytest.mark.parametrize(
+    ("claims", "said"),
+    [
+        ({"exp": 1}, "it has expired"),
+        ({"aud": "plimsoll"}, "meant for another audience than pages"),
+        ({"aud": ["pages", "other"], "azp": "other"}, "it was made for another client"),
+        ({"nonce": "of another"}, "it is of another login"),
+        ({"nonce": None}, "it is of another login"),
+        ({"iss": "https://evil.example"}, "another issuer made it"),
+    ],
+)
+def test_id_tokens_that_are_not_of_this_login(browser, issuer, claims, said) -> None:
+    issuer.id_claims = claims
+    assert said in refused(browser, log_in(browser, issuer))
+
+
+@pytest.mark.parametrize(
+    ("token", "said"),
+    [
+        (lambda issuer, claims: unsigned(claims), "allows only RS256"),
+        (lambda issuer, claims: sign({"alg": "RS256", "kid": "first"}, claims, rsa("forged")), "signature"),
+        (lambda issuer, claims: sign({"alg": "RS256", "kid": "other"}, claims, rsa("other")), "its key is not one"),
+        (lambda issuer, claims: "no token", "neither a plim_ token nor a JSON web token"),
+        (lambda issuer, claims: "x" * 20_000, "more than 16,384 characters"),
+        (lambda issuer, claims: None, "gave no ID token"),
+    ],
+)
+def test_id_tokens_that_the_issuer_did_not_sign(browser, issuer, token, said) -> None:
+    back = issuer.let_in(begin(browser))
+    nonce = Attempt.read(browser.cookies[ATTEMPT]).nonce
+    issuer.given = {"id_token": token(issuer, issuer.claims(aud="pages", nonce=nonce))}
+    assert said in refused(browser, browser.get(back))
+
+
+@pytest.mark.parametrize(
+    ("token", "said"),
+    [
+        (lambda issuer: issuer.token(aud="another"), "meant for another audience than plimsoll"),
+        (lambda issuer: issuer.token(exp=1), "it has expired: log in again"),
+        (lambda issuer: unsigned(issuer.claims()), "allows only RS256 for corp"),
+        (lambda issuer: "opaque", "no JSON web token for this platform"),
+        (lambda issuer: f"{'a' * 9000}.{'b' * 9000}.c", "no JSON web token for this platform"),
+        (lambda issuer: issuer.token(groups=["lunch"]), "none of its rules in the issuers&#39; file gives you a role"),
+        (lambda issuer: issuer.token(_claim_names={"groups": "a"}), "In Entra, an administrator mends it"),
+    ],
+)
+def test_access_tokens_that_open_nothing(browser, issuer, token, said) -> None:
+    issuer.given = {"access_token": token(issuer)}
+    assert said in refused(browser, log_in(browser, issuer))
+
+
+@pytest.mark.parametrize("back", ["//evil.example", "https://evil.example/", "/\\evil.example", "javascript:alert(1)"])
+def test_no_login_leads_elsewhere(browser, issuer, back: str) -> None:
+    assert log_in(browser, issuer, back).headers["location"] == "/"
+    browser.cookies.clear()
+    attempt = Attempt.begin("corp", back)  # the cookie is the browser's own, so it may say anything
+    address = begin(browser)
+    asked = dict(parse_qsl(urlsplit(address).query))
+    asked |= {"state": attempt.state, "nonce": attempt.nonce, "code_challenge": attempt.challenge}
+    came = issuer.let_in(f"{issuer.url}/authorize?{urlencode(asked)}")
+    browser.cookies.clear()
+    assert browser.get(came, headers={"Cookie": f"{ATTEMPT}={attempt.text()}"}).headers["location"] == "/"
+
+
+@pytest.mark.parametrize("text", ["x", "e30=", "W10=", "A" * 5000, _encoded(secret=1, issuer="corp", back="/")])
+def test_cookies_that_are_no_attempt(browser, text: str) -> None:
+    answer = browser.get(f"{CALLBACK}?state=x&code=y", headers={"Cookie": f"{ATTEMPT}={text}"})
+    assert "Log in again" in refused(browser, answer)
+
+
+def test_the_issuer_sends_people_back_to_the_address_of_the_setting_alone(browser, issuer) -> None:
+    answer = browser.get("/login/with/corp", headers={"Host": "evil.example"})
+    assert answer.status_code == 409
+    assert "begins at https://pages.example, because it ends there" in answer.text
+    assert browser.get("http://pages.example/login/with/corp").status_code == 409
+    assert ATTEMPT not in browser.cookies
+
+
+def test_an_answer_of_another_issuer_or_an_error_ends_the_attempt(browser, issuer) -> None:
+    def said(**more: str) -> str:
+        begin(browser)
+        state = Attempt.read(browser.cookies[ATTEMPT]).state
+        return refused(browser, browser.get(f"{CALLBACK}?{urlencode({'state': state, **more})}"))
+
+    assert "Another issuer has answered" in said(iss="https://evil.example", code="c")
+    assert "did not let you in, or the login was cancelled" in said(error="access_denied")
+    assert "corp has refused the login (server_error)" in said(error="server_error", error_description="x")
+    assert "corp has refused the login. Try" in said(error="<script>")
+    assert "no usable code" in said()
+    assert issuer.asked("/token") == 0
+
+
+def test_each_step_counts_as_an_attempt_of_the_address(browser, issuer) -> None:
+    answers = [browser.get("/login/with/corp").status_code for _ in range(12)]
+    assert (answers[0], answers[-1]) == (303, 429)
+
+
+def test_while_the_issuer_or_the_api_is_away(browser, issuer) -> None:
+    back = issuer.let_in(begin(browser))
+    issuer.answer["/token"] = lambda: (500, {})
+    assert "corp gives no usable answer (the answer has status 500)" in refused(browser, browser.get(back))
+    issuer.answer["/.well-known/openid-configuration"] = lambda: (200, {"issuer": "https://evil.example"})
+    answer = browser.get("/login/with/corp")
+    assert (answer.status_code, "of another issuer" in answer.text) == (502, True)
+    issuer.answer["/.well-known/openid-configuration"] = lambda: (
+        200,
+        {"issuer": issuer.url, "authorization_endpoint": "http://192.0.2.1/authorize"},
+    )
+    assert browser.get("/login/with/corp").status_code == 502
+    assert browser.get("/login/with/lab").status_code == 404
+
+
+@pytest.mark.parametrize("ways", [None, ["client_secret_basic"], ["client_secret_post"]])
+def test_a_client_with_a_secret(api, issuer, ways) -> None:
+    issuer.clients = {"pages": "s3:cr/t é"}
+    if ways is not None:
+        document = {
+            "issuer": issuer.url,
+            "jwks_uri": f"{issuer.url}/keys",
+            "authorization_endpoint": f"{issuer.url}/authorize",
+            "token_endpoint": f"{issuer.url}/token",
+            "token_endpoint_auth_methods_supported": ways,
+        }
+        issuer.answer["/.well-known/openid-configuration"] = lambda: (200, document)
+    with pages_of(api) as browser:
+        assert "does not take the pages for its client pages" in refused(browser, log_in(browser, issuer))
+    with pages_of(api, corp="s3:cr/t é") as browser:
+        assert log_in(browser, issuer).status_code == 303
+
+
+def test_a_session_ends_with_its_token(browser, issuer, database) -> None:
+    issuer.given = {"access_token": issuer.token(groups=issuer.groups, exp=issuer.claims()["iat"] + 300)}
+    answer = log_in(browser, issuer)
+    [cookie] = [one for one in answer.headers.get_list("set-cookie") if one.startswith(f"{SESSION}=")]
+    assert 200 < int(cookie.partition("Max-Age=")[2].partition(";")[0]) <= 300
+    with database.write() as tx:
+        assert sessions.forget_sessions(tx) == 0
+        tx.exec_driver_sql("UPDATE sessions SET bearer_ends_at = now()")
+    answer = browser.get("/tokens")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/login?next=/tokens&ended=1")
+    with database.write() as tx:
+        assert sessions.forget_sessions(tx) == 1
+
+
+def test_a_token_in_its_last_minute_of_tolerance_starts_no_session(browser, issuer) -> None:
+    now = issuer.claims()["iat"]
+    issuer.given = {"access_token": issuer.token(groups=issuer.groups, exp=now - 20)}
+    assert "it has expired" in refused(browser, log_in(browser, issuer))
+
+
+def test_a_token_of_a_far_year_ends_with_the_day(browser, issuer) -> None:
+    issuer.given = {"access_token": issuer.token(groups=issuer.groups, exp=10**12)}
+    assert log_in(browser, issuer).status_code == 303
+
+
+def test_rules_count_at_each_request_and_logout_works_without_a_role(browser, issuer, file, identity) -> None:
+    log_in(browser, issuer)
+    assert browser.get("/tokens").status_code == 200
+    write_file(file, issuer, rules=RULES.replace("plimsoll-admins", "others"))
+    identity.reread()
+    answer = browser.get("/tokens")
+    assert (answer.status_code, "gives you a role" in answer.text) == (403, True)
+    answer = browser.post("/logout")
+    assert (answer.status_code, SESSION in browser.cookies) == (303, False)
+
+
+def test_logout_deletes_the_row(browser, issuer, database) -> None:
+    log_in(browser, issuer)
+    secret = browser.cookies[SESSION]
+    browser.post("/logout")
+    assert browser.get("/tokens", headers={"Cookie": f"{SESSION}={secret}"}).status_code == 303
+    with database.snapshot() as tx:
+        assert tx.exec_driver_sql("SELECT count(*) FROM sessions").scalar_one() == 0
+
+
+def test_without_the_issuers_file_such_sessions_have_ended(browser, issuer, database) -> None:
+    log_in(browser, issuer)
+    api = create_app(title="t", version="1", database=database, clock=SystemClock(), routers=[*PORTAL])
+    with TestClient(api, headers={"Authorization": f"Bearer {browser.cookies[SESSION]}"}) as client:
+        answer = client.get("/v1/whoami")
+    assert (answer.status_code, "session has ended" in answer.json()["detail"]) == (401, True)
+
+
+def test_a_session_starts_no_other_and_a_person_has_few(browser, api, issuer, monkeypatch) -> None:
+    monkeypatch.setattr(sessions, "SESSIONS_MAX", 2)
+    with TestClient(api) as client:
+        headers = {"Authorization": f"Bearer {issuer.token(groups=issuer.groups)}"}
+        made = [client.post("/v1/sessions", headers=headers).json()["secret"] for _ in range(3)]
+        bearers = [{"Authorization": f"Bearer {secret}"} for secret in made]
+        assert [client.get("/v1/whoami", headers=one).status_code for one in bearers] == [401, 200, 200]
+        assert client.post("/v1/sessions", headers=bearers[1]).json()["code"] == "in_session"
+
+
+def test_without_the_setting_people_log_in_with_tokens_alone(api) -> None:
+    with pages_of(api, redirect_uri=None) as browser:
+        form = browser.get("/login").text
+        assert "Log in with corp" not in form
+        assert "autofocus" in form
+        assert browser.get("/login/with/corp").status_code == 404
+
+
+def test_the_api_is_asked_for_its_issuers_now_and_then() -> None:
+    now, asked, answers = [0.0], [], [httpx.ConnectError("away"), 200, 500, 200]
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(request.url.path)
+        given = answers.pop(0)
+        if isinstance(given, Exception):
+            raise given
+        item = {"name": "corp", "issuer": "https://i", "pages_client_id": "p", "scopes": [], "audience": "a"}
+        return httpx.Response(given, json={"items": [{**item, "algorithms": ["RS256"]}]})
+
+    http = httpx.Client(base_url="http://api", transport=httpx.MockTransport(answer))
+    issuers = Issuers(http, HOST + CALLBACK, seconds=lambda: now[0])
+    assert issuers.names == [], "the API is away"
+    assert issuers.names == ["corp"]
+    assert issuers.names == ["corp"]
+    assert asked == ["/v1/issuers"] * 2
+    now[0] += KEPT_S
+    assert issuers.names == ["corp"], "it stays as it was"
+    found = issuers.find("corp")
+    assert found is not None
+    assert found.scopes == ("openid",)
+    assert len(asked) == 3
+
+
+@pytest.mark.parametrize(
+    ("uri", "works"),
+    [
+        ("https://plimsoll.example.com/login/callback", True),
+        ("http://127.0.0.1:8080/login/callback", True),
+        ("", True),
+        ("http://plimsoll.example.com/login/callback", False),
+        ("https://plimsoll.example.com/login/callback?x=1", False),
+        ("https://plimsoll.example.com/", False),
+        ("https://Plimsoll.example.com/login/callback", False),
+        ("https://user@plimsoll.example.com/login/callback", False),
+        ("ftp://plimsoll.example.com/login/callback", False),
+    ],
+)
+def test_the_redirect_uri_is_one_of_the_pages(uri: str, works: bool, monkeypatch) -> None:
+    monkeypatch.setenv("PLIMSOLL_PAGES_REDIRECT_URI", uri)
+    monkeypatch.setenv("PLIMSOLL_PAGES_CLIENT_SECRETS", '{"corp": "hidden"}')
+    if works:
+        settings = PagesSettings()
+        assert settings.redirect_uri == (uri or None)
+        assert "hidden" not in repr(settings)
+        return
+    with pytest.raises(ValueError, match=r"must begin with https://|must be the address of the pages"):
+        PagesSettings()
