@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -14,6 +15,7 @@ class Server:
     """One server: its position, its type, and its bindings by name of reservation. A binding of None means that the
     server is free.
 
+    domains                its domain of each further kind, such as network_block; kinds without a place are absent
     in_doubt_reservation   reservation that the server may be in, because its last step has no known outcome
     spare_for_reservation  reservation that has the server for the time of an exchange; its target does not say so
     unclean                True: the server may hold data of its last reservation
@@ -26,6 +28,7 @@ class Server:
     datacenter: str
     msb: str
     rack: str
+    domains: Mapping[str, str]
     hardware_type: str
     current_reservation: str | None
     target_reservation: str | None

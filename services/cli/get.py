@@ -62,6 +62,7 @@ COLUMNS: dict[Noun, dict[str, str]] = {
         "REGION": "region",
         "MSB": "msb",
         "RACK": "rack",
+        "DOMAINS": "domains",
         "TYPE": "hardware_type",
         "CURRENT": "current_reservation",
         "TARGET": "target_reservation",
@@ -206,6 +207,9 @@ COLUMNS: dict[Noun, dict[str, str]] = {
 }
 
 
+OPTIONAL = {"domains"}
+"""Columns that are shown only if an item has a value."""
+
 FILTERS: dict[Noun, dict[str, str]] = {
     Noun.SERVERS: {
         "type": "hardware_type",
@@ -259,7 +263,12 @@ def get(
     if output is Output.JSON:
         print_json({"items": items})
     else:
-        print_rows([_with_amiss(item) for item in items] if noun is Noun.REGIONS else items, COLUMNS[noun])
+        columns = {
+            heading: path
+            for heading, path in COLUMNS[noun].items()
+            if path not in OPTIONAL or any(item.get(path) for item in items)
+        }
+        print_rows([_with_amiss(item) for item in items] if noun is Noun.REGIONS else items, columns)
     if len(found) > limit:
         shown = plural(limit, "item is", "items are")
         note(f"Only {shown} shown, and there are more: --limit N shows N, --where narrows them down.")

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import JSONB
 
 from libs.domain.page import Page
 from libs.domain.server import Server
@@ -24,18 +25,29 @@ from libs.store.platform.refusals import NotFound, NotPossible
 from libs.store.tables import (
     datacenters,
     departure_waits,
+    domains,
     hardware_types,
     msbs,
     racks,
     regions,
     reservation_waits,
     reservations,
+    server_domains,
     servers,
 )
 
 _current, _target = reservations.alias("current_reservations"), reservations.alias("target_reservations")
 _in_doubt = reservations.alias("in_doubt_reservations")
 _spare_for = reservations.alias("spare_for_reservations")
+_DOMAINS = (
+    sa.select(
+        sa.func.coalesce(sa.func.jsonb_object_agg(domains.c.kind, domains.c.name), sa.literal({}, JSONB), type_=JSONB)
+    )
+    .join(server_domains, server_domains.c.domain_id == domains.c.domain_id)
+    .where(server_domains.c.server_id == servers.c.server_id)
+    .correlate(servers)
+    .scalar_subquery()
+)
 _SELECT = (
     sa.select(
         servers.c.server_id,
@@ -44,6 +56,7 @@ _SELECT = (
         datacenters.c.name.label("datacenter"),
         msbs.c.name.label("msb"),
         racks.c.name.label("rack"),
+        _DOMAINS.label("domains"),
         hardware_types.c.name.label("hardware_type"),
         _current.c.name.label("current_reservation"),
         _target.c.name.label("target_reservation"),

@@ -10,7 +10,7 @@ from libs.domain.cost_units import listed_units
 from libs.domain.fleet import DELETED, FREE, FleetSnapshot, Reservations, Servers
 from libs.store.fleet.present_classes import load_units
 from libs.store.fleet.regions import load_region
-from libs.store.fleet.topology import TopologyIds, load_topology, rows_of
+from libs.store.fleet.topology import TopologyIds, load_server_domains, load_topology, rows_of
 from libs.store.platform.bulk import copy_out, load_names
 from libs.store.platform.database import Transaction
 
@@ -105,7 +105,7 @@ def _reservations(tx: Transaction, region_id: int, topology_ids: TopologyIds, ty
         name=load_names(tx, f"SELECT name {chosen}", parameters),
         capacity_rru=found["capacity"].astype(np.float64),
         survives_msb_loss=found["survives"].copy(),
-        survives_loss_of=np.zeros((len(ids), 0), bool),
+        survives_loss_of=np.zeros((len(ids), len(topology_ids.domains)), bool),
         msb_spread_limit=found["msb_limit"].astype(np.float64),
         rack_spread_limit=found["rack_limit"].astype(np.float64),
         rru=rru,
@@ -143,8 +143,9 @@ def _servers(
             "generation": ">i8",
         },
     )
+    ids = found["id"].astype(np.int64)
     return Servers(
-        id=found["id"].astype(np.int64),
+        id=ids,
         name=load_names(tx, f"SELECT name {chosen}", parameters),
         rack=rows_of(found["rack"], topology_ids.racks),
         hardware_type=_rows_of_types(found["type"], type_ids),
@@ -155,7 +156,7 @@ def _servers(
         leaving=found["leaving"].copy(),
         drained=found["drained"].copy(),
         awaited=np.zeros(len(found), bool),
-        domain=np.zeros((len(found), 0), np.int32),
+        domain=load_server_domains(tx, region_id, topology_ids, ids),
         generation=found["generation"].astype(np.int64),
     )
 

@@ -19,7 +19,7 @@ from libs.store.capacity.shared_buffers import NAME_PREFIX as BUFFER_PREFIX
 from libs.store.fleet.hardware_types import ensure_hardware_types, fill_attributes, fill_cost_units
 from libs.store.fleet.inventory_snapshot import IMPORTED
 from libs.store.fleet.regions import create_region, load_region
-from libs.store.fleet.topology import add_topology
+from libs.store.fleet.topology import add_server_domains, add_topology
 from libs.store.platform import audit
 from libs.store.platform.bulk import copy_in, new_ids
 from libs.store.platform.database import Transaction
@@ -62,6 +62,7 @@ def import_region(tx: Transaction, image: RegionImage, *, actor: str, now: datet
     _add_rru(tx, reservation_ids, type_ids, snapshot.reservations)
     _add_affinity(tx, region_id, reservation_ids, topology.datacenters, snapshot.reservations)
     server_ids = _add_servers(tx, region_id, image, topology.racks, type_ids, reservation_ids, now)
+    add_server_domains(tx, region_id, snapshot.topology, topology, server_ids, snapshot.servers.domain)
     unavailability = _unavailability(image)
     for kind in (Unavailability.UNPLANNED, Unavailability.PLANNED):
         _add_events(tx, region_id, server_ids[unavailability == kind.value], kind, now)
@@ -96,6 +97,7 @@ def _check(image: RegionImage) -> None:
         "datacenter": t.datacenters,
         "msb": t.msbs,
         "rack": t.racks,
+        **{f"domain:{kind.name}": kind.domains for kind in t.kinds},
         "hardware_type": np.union1d(image.snapshot.hardware_types, sorted(_types_named(catalogue))),
         "workload_class": np.array([*{one.workload_class for one in catalogue.versions}], object),
         "host_profile": np.concatenate([image.server_host_profile, image.reservation_host_profile]),

@@ -63,6 +63,8 @@ TABLES: Mapping[str, Retention] = MappingProxyType(
         "datacenters": _PLACES,
         "msbs": _PLACES,
         "racks": _PLACES,
+        "domains": _PLACES,
+        "server_domains": Stays("a row per server that was ever bought and kind of domain"),
         "hardware_types": _PLACES,
         "servers": Stays("a row per server that was ever bought: plans, moves and events name it"),
         "unavailability_events": Forgotten(by=FORGET_HISTORY, after=_HISTORY, kept="events that have not ended"),

@@ -34,6 +34,7 @@ from libs.store.tables.executions import (
 )
 from libs.store.tables.fleet import (
     datacenters,
+    domains,
     hardware_types,
     import_items,
     imports,
@@ -41,6 +42,7 @@ from libs.store.tables.fleet import (
     racks,
     regions,
     retirements,
+    server_domains,
     servers,
     unavailability_events,
 )
@@ -110,6 +112,7 @@ __all__ = [
     "datacenters",
     "demand_sums",
     "departure_waits",
+    "domains",
     "entry_sums",
     "excepted_reservations",
     "excepted_servers",
@@ -159,6 +162,7 @@ __all__ = [
     "retirements",
     "rru_versions",
     "schedules",
+    "server_domains",
     "servers",
     "service_models",
     "sessions",

@@ -55,6 +55,33 @@ racks = sa.Table(
     sa.ForeignKeyConstraint(["region_id", "msb_id"], ["msbs.region_id", "msbs.msb_id"]),
 )
 
+# Domains of further kinds, such as network blocks: sets of servers that can be lost together.
+domains = sa.Table(
+    "domains",
+    metadata,
+    key("domain_id"),
+    ref("regions.region_id"),
+    text("kind"),
+    text("name"),
+    sa.UniqueConstraint("region_id", "kind", "name", name="uq_domains_region_id_kind_name"),
+    sa.UniqueConstraint("region_id", "kind", "domain_id", name="uq_domains_region_id_kind_domain_id"),
+)
+
+# The domain of each kind that a server has; no row: none of this kind.
+server_domains = sa.Table(
+    "server_domains",
+    metadata,
+    sa.Column("region_id", sa.BigInteger, nullable=False),
+    sa.Column("server_id", sa.BigInteger, primary_key=True),
+    sa.Column("kind", sa.Text, primary_key=True),
+    sa.Column("domain_id", sa.BigInteger, nullable=False),
+    sa.ForeignKeyConstraint(["region_id", "server_id"], ["servers.region_id", "servers.server_id"]),
+    sa.ForeignKeyConstraint(
+        ["region_id", "kind", "domain_id"], ["domains.region_id", "domains.kind", "domains.domain_id"]
+    ),
+    sa.Index("ix_server_domains_region_id", "region_id"),
+)
+
 hardware_types = sa.Table(
     "hardware_types",
     metadata,

@@ -37,6 +37,9 @@ class ServerOut(ResponseModel):
     datacenter: str
     msb: str
     rack: str
+    domains: dict[str, str] = Field(
+        description="Its domain of each further kind, such as network_block; kinds without a place are absent"
+    )
     hardware_type: str
     current_reservation: str | None = Field(description="Observed: the reservation that holds it now")
     target_reservation: str | None = Field(description="Decided: the reservation that should hold it")

@@ -14,6 +14,7 @@ from libs.interchange.region.write import dump_region, image_of
 from libs.store.fleet.hardware_types import put_cost_units
 from libs.store.fleet.regions import list_regions
 from libs.store.fleet.regions import load_region as load_stored_region
+from libs.store.fleet.servers import list_servers
 from libs.store.fleet.snapshot import load_fleet_snapshot
 from libs.store.fleet.unavailability_events import list_events
 from libs.store.plans.plans import load_plan
@@ -286,3 +287,38 @@ def test_tombstones_are_deleted_reservations(database: Database) -> None:
         "server-05",
         "server-06",
     ]
+
+
+def test_servers_keep_their_domains_of_further_kinds(database: Database) -> None:
+    domains = {"network_block": {"server-00": "b1", "server-05": "b0"}, "power_row": {"server-00": "p0"}}
+    image = region_image("west", domains=domains)
+    with database.write() as tx:
+        import_region(tx, image, actor="olga", now=NOW)
+        import_region(tx, region_image("east", domains={"network_block": {"server-01": "b1"}}), actor="olga", now=NOW)
+    with database.snapshot() as tx:
+        found = load_fleet_snapshot(tx, "west")
+        listed = {server.name: server.domains for server in list_servers(tx, "west").items}
+    wanted = image.snapshot
+    assert [(kind.name, kind.domains.tolist()) for kind in found.topology.kinds] == [
+        ("network_block", ["b0", "b1"]),
+        ("power_row", ["p0"]),
+    ]
+    assert found.servers.domain.tolist() == wanted.servers.domain.tolist()
+    assert listed["server-00"] == {"network_block": "b1", "power_row": "p0"}
+    assert listed["server-05"] == {"network_block": "b0"}
+    assert listed["server-01"] == {}
+
+
+def test_a_promise_that_the_platform_does_not_keep_is_refused(database: Database) -> None:
+    guarded = ReservationSpec(capacity_rru=1, rru={"hw-a": 1.0}, survives_loss_of=("network_block",))
+    image = region_image("west", reservations={"web": guarded}, domains={"network_block": {"server-00": "b0"}})
+    with pytest.raises(NotPossible, match="web: the platform") as refused, database.write() as tx:
+        import_region(tx, image, actor="olga", now=NOW)
+    assert refused.value.field == "survives_loss_of"
+
+
+def test_a_domain_needs_a_name_that_prints(database: Database) -> None:
+    image = region_image("west", domains={"network_block": {"server-00": "b\t0"}})
+    with pytest.raises(NotPossible, match="all printable") as refused, database.write() as tx:
+        import_region(tx, image, actor="olga", now=NOW)
+    assert refused.value.field == "domain:network_block"

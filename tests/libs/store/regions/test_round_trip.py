@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from libs.domain.cost_units import listed_units
+from libs.domain.domain_kind import UNPLACED
 from libs.domain.fleet import RegionImage
 from libs.domain.rru_catalogue import ClassVersion, RegionCatalogue
 from libs.interchange.region.read import load_region
@@ -17,7 +18,7 @@ from libs.store.platform.database import Database
 from libs.store.regions.region_export import load_region_image
 from libs.store.regions.region_import import import_region
 from tests.builders.equal import assert_same_image, assert_same_snapshot
-from tests.builders.random_region import random_region
+from tests.builders.random_region import random_region, region
 from tests.libs.store.conftest import NOW
 
 TYPES = 4
@@ -49,7 +50,7 @@ def random_catalogue(rng: np.random.Generator) -> RegionCatalogue:
 
 
 def random_image(seed: int) -> RegionImage:
-    """Return a region with hard limits, classes of priority and workload, costs of moves, and a catalogue."""
+    """Return a region with hard limits, classes of priority and workload, costs of moves, domains and a catalogue."""
     rng = np.random.default_rng(seed)
     found = random_region(rng, int(rng.integers(TYPES, 40)), 5, types=TYPES, msbs=4)
     q, s = found.reservations, found.servers
@@ -60,13 +61,17 @@ def random_image(seed: int) -> RegionImage:
     allowed[~allowed.any(axis=1)] = True
     catalogue = random_catalogue(rng)
     classes = [None, *catalogue.present().classes]
+    block = rng.integers(UNPLACED, 3, (1, len(s)))
+    kinds = region(servers=[(0, 0)] * len(s), domains=block).topology.kinds
     snapshot = replace(
         found,
         region="west",
-        servers=replace(s, in_use=s.in_use & (s.current >= 0)),
+        topology=replace(found.topology, kinds=kinds),
+        servers=replace(s, in_use=s.in_use & (s.current >= 0), domain=block.T.astype(np.int32)),
         reservations=replace(
             q,
             rru=rru,
+            survives_loss_of=np.zeros((len(q), 1), bool),
             priority=rng.integers(0, 5, len(q)),
             move_cost=rng.uniform(0.1, 10, len(q)),
             msb_share_max=np.where(rng.random(len(q)) < 0.5, np.inf, rng.uniform(0.2, 1, len(q))),
