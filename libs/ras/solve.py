@@ -23,6 +23,7 @@ from libs.ras.bundle_limits import with_time
 from libs.ras.churn import Churn, divided
 from libs.ras.evaluate import Score, coverage_of, evaluate
 from libs.ras.extraction import extract_targets
+from libs.ras.loss_report import report_losses
 from libs.ras.phases.clock import Clock
 from libs.ras.phases.racks import NAME as RACKS
 from libs.ras.phases.racks import spread_racks
@@ -134,6 +135,7 @@ class _Solve:
             seed=self.seed,
             churn=churn,
             phases=phases,
+            losses=report_losses(self.snapshot, covered),
         )
         self._tell("evaluation", score.total_without_rack, report.lower_bound)
         return SolveResult(plan=TargetPlan(target=target, parent_plan_id=self.snapshot.target_plan_id), report=report)

@@ -12,6 +12,7 @@ from libs.domain.arrays import Floats, Ints, Names
 from libs.domain.fleet import TargetPlan
 from libs.ras.churn import Churn
 from libs.ras.evaluate import Score
+from libs.ras.loss_report import LossReport
 from libs.ras.phases.report import PhaseReport
 
 
@@ -39,6 +40,7 @@ class SolveReport:
     seed            the seed of the random numbers
     churn           the preemptions of the plan beside the churn budget; None: the budget does not apply
     phases          the later phases that had something to do, in their order
+    losses          each kind of loss that reservations survive; () if none names a further kind than MSBs
     """
 
     step_s: dict[str, float]
@@ -59,6 +61,7 @@ class SolveReport:
     seed: int
     churn: Churn | None = None
     phases: tuple[PhaseReport, ...] = ()
+    losses: tuple[LossReport, ...] = ()
 
     @property
     def gap(self) -> float:
@@ -77,6 +80,7 @@ class SolveReport:
         """Return the report for JSON. Of the reservations, it names only those that are short."""
         short = [(str(n), float(s)) for n, s in zip(self.reservation, self.shortfall_rru, strict=True) if s > 1e-6]
         gap = self.gap
+        losses = {"losses": [loss.as_dict() for loss in self.losses]} if self.losses else {}
         churn = {} if self.churn is None else {"churn": self.churn.as_dict(self.reservation)}
         return {
             "solve_s": sum(self.step_s.values()),
@@ -106,6 +110,7 @@ class SolveReport:
             "proven": self.proven,
             "seed": self.seed,
             "phases": [phase.as_dict() for phase in self.phases],
+            **losses,
             **churn,
         }
 

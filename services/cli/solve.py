@@ -23,6 +23,7 @@ from libs.interchange.region.assignment import save_assignment
 from libs.plan_check.check import PlanRefusedError, check_legal, require_clean
 from libs.plan_check.regression import check_regression
 from libs.ras.bundle_limits import limits_from, with_time
+from libs.ras.loss_report import LossReport
 from libs.ras.phases.report import PhaseReport
 from libs.ras.solve import plan_target_bindings
 from libs.ras.solve_result import SolveReport, SolveResult
@@ -160,6 +161,8 @@ def print_summary(snapshot: FleetSnapshot, report: SolveReport, waves: str, out:
     )
     for phase in report.phases:
         say(_phase_in_words(phase))
+    for loss in report.losses:
+        say(_loss_in_words(loss))
     say(waves)
     short = sorted(
         ((s, n) for n, s in zip(report.reservation, report.shortfall_rru, strict=True) if s > 1e-6),
@@ -168,6 +171,15 @@ def print_summary(snapshot: FleetSnapshot, report: SolveReport, waves: str, out:
     for rru, name in short[:10]:
         say(f"  {name} is short of {rru:,.2f} RRU")
     say(f"written to {out}")
+
+
+def _loss_in_words(loss: LossReport) -> str:
+    """Return how many reservations survive the loss of any one domain of a kind, as one sentence."""
+    kept = loss.reservations - len(loss.short_rru)
+    lacking = f"; the others lack {sum(loss.short_rru.values()):,.2f} RRU" if loss.short_rru else ""
+    asked = plural(loss.reservations, "reservation")
+    held = f"which hold {loss.buffer_rru:,.2f} RRU for it"
+    return f"loss of any one {loss.kind}: survived by {kept:,} of {asked}, {held}{lacking}"
 
 
 def _phase_in_words(phase: PhaseReport) -> str:

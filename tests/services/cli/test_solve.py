@@ -7,12 +7,14 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from libs.domain.reservation import ReservationSpec
 from libs.domain.violation import Violation
 from libs.interchange.bundles.solve import bundle_of, save_bundle
 from libs.interchange.region.read import load_region
 from libs.interchange.region.write import image_of, save_region
 from services.cli.main import main
 from tests.builders.random_region import random_region
+from tests.builders.region import region_image
 
 
 @pytest.fixture
@@ -55,6 +57,24 @@ def test_a_region_is_solved_and_reported(run, folder, tmp_path):
     assert written["server"] == snapshot.servers.name.tolist()
     assert set(written["reservation"]) <= {None, *snapshot.reservations.name}
     assert sum(name is not None for name in written["reservation"]) > 0
+
+
+def test_further_kinds_of_loss_are_reported(run, tmp_path):
+    domains = {"network_block": {f"server-{k:02d}": f"b{k % 3}" for k in range(12)}}
+    spec = ReservationSpec(capacity_rru=4, rru={"hw-a": 1.0}, survives_loss_of=("network_block",))
+    huge = ReservationSpec(capacity_rru=50, rru={"hw-a": 1.0})
+    image = region_image(msbs=3, reservations={"web": spec, "huge": huge}, domains=domains)
+    save_region(image, tmp_path / "region")
+    done = run(tmp_path / "region", "--out", tmp_path / "a.parquet", "--report", tmp_path / "r.json")
+    assert done.exit_code == 0
+    msb, block = json.loads((tmp_path / "r.json").read_text())["losses"]
+    assert (msb["kind"], msb["reservations"], list(msb["short_rru"])) == ("MSB", 2, ["huge"])
+    assert (block["kind"], block["reservations"], block["short_rru"]) == ("network_block", 1, {})
+    assert block["buffer_rru"] == 2
+    assert "loss of any one network_block: survived by 1 of 1 reservation, which hold 2.00 RRU for it" in done.stdout
+    held = pq.read_table(tmp_path / "a.parquet").to_pydict()
+    mine = [domains["network_block"][s] for s, r in zip(held["server"], held["reservation"], strict=True) if r == "web"]
+    assert all(sum(block != lost for block in mine) >= 4 for lost in ("b0", "b1", "b2"))
 
 
 def test_the_region_of_the_page_is_solved(run, tmp_path, monkeypatch):
