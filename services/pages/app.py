@@ -143,12 +143,15 @@ def _trouble(site: Site, visit: Visit | None, title: str, detail: str, status: i
 
 
 def _to_login(request: Request, *, ended: bool) -> Response:
+    """Return the way to the login and back. A form that was sent stays in its window, or its fields would be lost."""
     wanted = request.url.path + (f"?{request.url.query}" if request.url.query else "")
     back = quote(wanted, safe="/") if request.method == "GET" else "/"
     where = f"/login?next={back}" + ("&ended=1" if ended else "")
     if request.headers.get("HX-Request") == "true":
         return Response(status_code=204, headers={"HX-Redirect": where})
-    response = RedirectResponse(where, 303)
+    response: Response = RedirectResponse(where, 303)
+    if request.method == "POST":
+        response = site_of(request).renderer.alone("session_ended.html", status=401)
     if ended:
         drop_secret(request, response)
     return response

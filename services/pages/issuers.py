@@ -12,6 +12,8 @@ from services.pages.api import Json
 
 KEPT_S = 30.0
 """Seconds after which the API is asked again, so that a flood of visits to the login page is none for the API."""
+API_S_MAX = 5.0
+"""Seconds that the login page waits for the API. Without its answer, people may still log in with a token."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +70,7 @@ class Issuers:
         if self.redirect_uri is not None and self._seconds() - self._asked_s >= KEPT_S:
             self._asked_s = self._seconds()
             try:
-                answer = self._http.get("/v1/issuers")
+                answer = self._http.get("/v1/issuers", timeout=API_S_MAX)
                 if answer.is_success:
                     self._known = [self._client(one) for one in answer.json()["items"] if one["pages_client_id"]]
             except httpx.TransportError:

@@ -67,7 +67,7 @@ def api(identity: Identity, database: Database) -> FastAPI:
 
 @contextmanager
 def pages_of(api: FastAPI, redirect_uri: str | None = HOST + CALLBACK, **secrets: str) -> Iterator[TestClient]:
-    with TestClient(api) as http:
+    with TestClient(api) as client, httpx.Client(base_url=client.base_url, transport=client._transport) as http:
         app = create_pages(http, SystemClock(), Issuers(http, redirect_uri, secrets))
         with TestClient(app, base_url=HOST, follow_redirects=False) as browser:
             browser.headers["Sec-Fetch-Site"] = "same-origin"

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from libs.domain.principal import Role
 from libs.store.platform.database import Database
+from tests.libs.web.conftest import bearer
 from tests.services.pages.browser import SIZE, Visitor, serious
 from tests.services.pages.logins import login_platform
 
@@ -50,3 +52,26 @@ def test_a_person_logs_in_by_mouse_and_out_and_in_again(browser, database: Datab
         expect(page.get_by_text("corp|rita viewer")).to_be_visible()
         context.close()
         assert {wrong for wrong in person.wrongs if issuer.url not in wrong and "403" not in wrong} == set()
+
+
+def test_a_form_outlives_the_session_in_which_it_was_opened(browser, database: Database, tmp_path: Path) -> None:
+    bearer(database, Role.VIEWER, "leaver")
+    with login_platform(database, tmp_path) as (_, url):
+        context = browser.new_context(viewport=SIZE)
+        page = context.new_page()
+        page.goto(f"{url}/login?next=/tokens%3Fopen%3D1")
+        page.get_by_role("link", name="Log in with corp").click()
+        page.get_by_role("link", name="I am rita").click()
+        with database.write() as tx:
+            tx.exec_driver_sql("UPDATE sessions SET bearer_ends_at = now()")
+        page.get_by_role("button", name="Revoke it").click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("Your session has ended")
+        assert serious(page) == []
+        with context.expect_page() as opened:
+            page.get_by_role("link", name="Log in in another window").click()
+        opened.value.get_by_role("link", name="Log in with corp").click()
+        opened.value.get_by_role("link", name="I am rita").click()
+        expect(opened.value.get_by_role("heading", level=1)).to_have_text("Regions")
+        page.reload()
+        expect(page.get_by_role("row", name="leaver")).to_contain_text("Revoked")
+        context.close()
