@@ -60,7 +60,7 @@ def bench_executions(argv: list[str]) -> dict[str, object]:
     parser.add_argument("--actions", type=int, default=50_000)
     parser.add_argument("--freezes", type=int, default=100)
     given = parser.parse_args(argv)
-    plan = _plan(given.services, given.regions, given.actions)
+    plan = made_up_actions(given.services, given.regions, given.actions)
     with tempfile.TemporaryDirectory() as home, running_postgres(Path(home) / "postgres") as url:
         migrate(url)
         # Graphs are kept by URL, so a second name of the database stands for a process that has not read any.
@@ -142,7 +142,7 @@ def _freeze(tx: Transaction, service: str, now: datetime) -> None:
     )
 
 
-def _plan(services: int, regions: int, count: int) -> ExecutionPlan:
+def made_up_actions(services: int, regions: int, count: int) -> ExecutionPlan:
     """Return a plan: a shift for each region and product, and resizes of random services around them."""
     rng = np.random.default_rng(1)
     products = max(1, services // 50)

@@ -21,6 +21,7 @@ from urllib.parse import quote
 import httpx
 import numpy as np
 
+from benchmarks.page_contents import fill_flux, solve_and_simulate
 from libs.domain.fleet import FleetSnapshot
 from libs.interchange.region.read import load_region
 from libs.reconcile.clock import SystemClock
@@ -50,16 +51,18 @@ def bench_pages(argv: list[str]) -> dict[str, object]:
     cpu_ms     processor time of a run in the pages, the API and PostgreSQL. They work one after the other, so a page
                takes about that on a machine without other work
     kb         of the whole page, without scripts and styles, and not compressed
-    left_out   pages about one of something that this region has none of
+    left_out   pages about one of something that this platform has none of
     """
     parser = argparse.ArgumentParser(prog="bench pages")
     parser.add_argument("region", type=Path)
     parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--solve-time", type=float, default=60.0, help="seconds of the solve, and of the simulation")
     given = parser.parse_args(argv)
     with tempfile.TemporaryDirectory() as home, running_postgres(Path(home) / "postgres") as url:
         token_file = Path(home) / "token"
         prepare_database(url, token_file, SystemClock())
         snapshot = _fill(url, given.region)
+        ids = _run_and_plan(url, snapshot, Path(home), given.solve_time)
         environment = {"DATABASE_URL": url, "PLIMSOLL_BUNDLE_DIR": f"{home}/bundles", "PLIMSOLL_LOG_LEVEL": "ERROR"}
         with (
             _serving("services.standalone.api", environment | {"PLIMSOLL_RATE_PER_S": "10000"}) as (api, api_pid),
@@ -68,7 +71,7 @@ def bench_pages(argv: list[str]) -> dict[str, object]:
         ):
             http.post("/login", data={"token": token_file.read_text().strip()})
             postmaster = int(next((Path(home) / "postgres").rglob("postmaster.pid")).read_text().split()[0])
-            addresses, left_out = _addresses(snapshot)
+            addresses, left_out = _addresses(snapshot, ids)
             pids = {api_pid, pages_pid, postmaster}
             found = {address: _measure(http, address, given.runs, pids) for address in addresses}
     sizes = {"servers": len(snapshot.servers), "reservations": len(snapshot.reservations), "runs": given.runs}
@@ -106,11 +109,21 @@ def _fill(url: str, folder: Path) -> FleetSnapshot:
     return snapshot
 
 
-def _addresses(snapshot: FleetSnapshot) -> tuple[list[str], list[str]]:
+def _run_and_plan(url: str, snapshot: FleetSnapshot, home: Path, solve_s: float) -> dict[str, str]:
+    """Store a solve, a simulation and an execution, as parameters of the paths of pages: name -> id."""
+    database = Database(url)
+    msb = str(snapshot.topology.msbs[0])
+    run, simulation = solve_and_simulate(database, _REGION, msb, home, solve_s=solve_s)
+    execution = fill_flux(database, now=datetime.now(UTC))
+    database.close()
+    return {"run": str(run), "simulation": str(simulation), "execution": str(execution), "service": "service-1"}
+
+
+def _addresses(snapshot: FleetSnapshot, ids: Mapping[str, str]) -> tuple[list[str], list[str]]:
     """Return an address of every page, and the paths of pages that are left out."""
     reservations, servers = snapshot.reservations, snapshot.servers
     largest = str(reservations.name[int(np.argmax(reservations.capacity_rru))])
-    known = {"region": _REGION, "name": quote(largest, safe="/")}
+    known = {"region": _REGION, "name": quote(largest, safe="/"), **ids}
     addresses, left_out = [], []
     for path, _ in (*VIEWS, *FORMS):
         names = re.findall(r"{(\w+)(?::\w+)?}", path)
@@ -122,6 +135,7 @@ def _addresses(snapshot: FleetSnapshot) -> tuple[list[str], list[str]]:
     msb = quote(str(snapshot.topology.msbs[snapshot.topology.rack_msb[servers.rack[0]]]))
     addresses += [
         f"{at}?show=free",
+        f"{at}/reservations?sort=-held",
         f"{at}/ask?resize={known['name']}",
         f"{at}/servers?msb={msb}",
         f"{at}/reservations/{known['name']}?explain=1",
