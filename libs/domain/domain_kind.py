@@ -14,7 +14,7 @@ UNPLACED = -1
 KINDS_MAX, DOMAINS_MAX = 8, 10_000
 """Most further kinds of a region, and most domains of one kind."""
 KIND_CHARACTERS_MAX = 40
-KIND_PATTERN = "^[a-z][a-z0-9_]{0,39}$"
+_KIND = re.compile(f"[a-z][a-z0-9_]{{0,{KIND_CHARACTERS_MAX - 1}}}")
 TAKEN_KINDS = ("datacenter", "msb", "rack", "server")
 """Names that mean places of every region, so no further kind has them."""
 KIND_RULE = (
@@ -24,7 +24,7 @@ KIND_RULE = (
 
 def is_kind(name: str) -> bool:
     """Return whether a further kind of domain may have this name."""
-    return re.fullmatch(KIND_PATTERN, name) is not None and name not in TAKEN_KINDS
+    return _KIND.fullmatch(name) is not None and name not in TAKEN_KINDS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

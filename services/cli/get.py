@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Annotated
 from urllib.parse import quote
@@ -210,6 +210,13 @@ COLUMNS: dict[Noun, dict[str, str]] = {
 OPTIONAL = {"domains"}
 """Columns that are shown only if an item has a value."""
 
+
+def columns_of(noun: Noun, items: Sequence[Json]) -> dict[str, str]:
+    """Return the columns of a table of `items`: heading -> path. A column of OPTIONAL needs an item with a value."""
+    shown = COLUMNS[noun].items()
+    return {heading: path for heading, path in shown if path not in OPTIONAL or any(item.get(path) for item in items)}
+
+
 FILTERS: dict[Noun, dict[str, str]] = {
     Noun.SERVERS: {
         "type": "hardware_type",
@@ -263,12 +270,8 @@ def get(
     if output is Output.JSON:
         print_json({"items": items})
     else:
-        columns = {
-            heading: path
-            for heading, path in COLUMNS[noun].items()
-            if path not in OPTIONAL or any(item.get(path) for item in items)
-        }
-        print_rows([_with_amiss(item) for item in items] if noun is Noun.REGIONS else items, columns)
+        rows = [_with_amiss(item) for item in items] if noun is Noun.REGIONS else items
+        print_rows(rows, columns_of(noun, items))
     if len(found) > limit:
         shown = plural(limit, "item is", "items are")
         note(f"Only {shown} shown, and there are more: --limit N shows N, --where narrows them down.")

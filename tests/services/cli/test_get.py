@@ -3,7 +3,7 @@
 import pytest
 import typer
 
-from services.cli.get import COLUMNS, FILTERS, _pair
+from services.cli.get import COLUMNS, FILTERS, _pair, columns_of
 from services.cli.noun import Noun
 
 
@@ -19,6 +19,13 @@ from services.cli.noun import Noun
 )
 def test_a_column_is_a_filter(typed: str, sent: tuple[str, str]) -> None:
     assert _pair(typed, FILTERS[Noun.SERVERS]) == sent
+
+
+def test_domains_are_a_column_only_where_servers_have_some() -> None:
+    items = [{"name": "server-00", "domains": {}}, {"name": "server-01", "domains": {}}]
+    assert "DOMAINS" not in columns_of(Noun.SERVERS, items)
+    items[1]["domains"] = {"network_block": "b0"}
+    assert columns_of(Noun.SERVERS, items) == COLUMNS[Noun.SERVERS]
 
 
 def test_what_is_renamed_is_a_column() -> None:
