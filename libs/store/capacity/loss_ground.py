@@ -11,13 +11,19 @@ from libs.store.fleet.regions import load_region
 from libs.store.platform.bulk import load_columns
 from libs.store.platform.database import Transaction
 
+# Racks first: a join of every server with the names of its places takes three times as long.
 _MSBS = """
-    SELECT msbs.msb_id, datacenters.name AS datacenter, msbs.name AS msb, count(*) AS servers,
-           count(*) FILTER (WHERE unavailability = 'unplanned') AS down, count(*) FILTER (WHERE in_use) AS in_use,
-           count(*) FILTER (WHERE reservations.kind = 'shared_buffer' AND unavailability = 'none') AS spare
-    FROM servers JOIN racks USING (rack_id) JOIN msbs USING (msb_id) JOIN datacenters USING (datacenter_id)
-    LEFT JOIN reservations ON reservations.reservation_id = current_reservation_id
-    WHERE servers.region_id = :region_id AND decommissioned_at IS NULL
+    WITH by_rack AS (
+        SELECT rack_id, count(*) AS servers, count(*) FILTER (WHERE unavailability = 'unplanned') AS down,
+               count(*) FILTER (WHERE in_use) AS in_use,
+               count(*) FILTER (WHERE unavailability = 'none' AND current_reservation_id IN (
+                   SELECT reservation_id FROM reservations WHERE region_id = :region_id AND kind = 'shared_buffer'
+               )) AS spare
+        FROM servers WHERE region_id = :region_id AND decommissioned_at IS NULL GROUP BY 1
+    )
+    SELECT msb_id, datacenters.name AS datacenter, msbs.name AS msb, sum(servers)::bigint AS servers,
+           sum(down)::bigint AS down, sum(in_use)::bigint AS in_use, sum(spare)::bigint AS spare
+    FROM by_rack JOIN racks USING (rack_id) JOIN msbs USING (msb_id) JOIN datacenters USING (datacenter_id)
     GROUP BY 1, 2, 3 ORDER BY datacenters.name COLLATE "C", msbs.name COLLATE "C" """
 _RESERVATIONS = """
     SELECT reservation_id, name, owner, capacity_rru, survives_msb_loss FROM reservations
