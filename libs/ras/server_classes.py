@@ -50,7 +50,8 @@ def places_of(snapshot: FleetSnapshot, position: NDArray[np.int32] | None = None
     number = position[rows].astype(np.int64) * (len(snapshot.hardware_types) + 1) + worth
     number = 2 * number + servers.pinned[rows]
     for loss in snapshot.losses[1:]:
-        number = number * len(loss.domains) + loss.of[rows]
+        ranks = np.unique(number, return_inverse=True)[1]  # else many kinds of many domains exceed 64 bits
+        number = ranks * len(loss.domains) + loss.of[rows]
     _, place, size = np.unique(number, return_inverse=True, return_counts=True)
     of = np.full(len(servers), -1, np.intp)
     of[rows] = place

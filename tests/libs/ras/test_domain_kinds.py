@@ -9,12 +9,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from libs.assignment import Limits
-from libs.domain.domain_kind import UNPLACED
+from libs.domain.domain_kind import UNPLACED, DomainKind
 from libs.domain.fleet import FREE
 from libs.domain.policy import RegionPolicy
 from libs.plan_check.check import check_plan
 from libs.plan_check.regression import check_regression, shortfall_rru, unmet_rru
 from libs.ras.evaluate import coverage_of, evaluate
+from libs.ras.server_classes import places_of
 from libs.ras.solve import plan_target_bindings
 from libs.ras.statement import state_region
 from tests.builders.random_region import random_region, region
@@ -155,6 +156,16 @@ def test_servers_without_a_place_count_as_one_domain():
     held = np.flatnonzero(target == 0)
     assert sorted(np.array(block)[held].tolist()) == [UNPLACED, UNPLACED, 0, 0]
     assert coverage_of(snapshot, target).shortfall[0] == 0
+
+
+def test_places_stay_apart_with_as_many_kinds_and_domains_as_a_region_may_have():
+    servers = [(0, 0), (1, 0), (2, 0), (0, 0)]
+    snapshot = region(servers=servers, capacity=[2], domains=[[0] * 4] * 8, survives_loss_of=[[True] * 8])
+    kinds = tuple(
+        DomainKind(name=f"kind_{j}", domains=np.array([f"{j}-{n}" for n in range(256)], object)) for j in range(8)
+    )
+    places = places_of(replace(snapshot, topology=replace(snapshot.topology, kinds=kinds)))
+    assert places.of.tolist() == [0, 1, 2, 0], "of the MSBs 0, 1, 2 and 0: 256 ** 8 is 2 ** 64"
 
 
 def test_kinds_that_no_reservation_names_change_no_plan():
