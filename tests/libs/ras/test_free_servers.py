@@ -69,3 +69,10 @@ def test_it_takes_the_best_type_of_an_msb() -> None:
 def test_hard_limits_are_kept(rest, taken, short) -> None:
     found = handed(region(servers=FREE_IN, capacity=[4], survives=[False], **rest))
     assert (found.taken.sum(), found.short_rru[0]) == (taken, short)
+
+
+def test_no_promise_by_a_further_kind_of_domain_is_called_kept() -> None:
+    one_block = {"domains": [[0] * 6], "survives_loss_of": [[True], [False]]}
+    found = handed(region(servers=FREE_IN, capacity=[2, 2], survives=[False] * 2, **one_block))
+    assert found.taken[:, 0].tolist() == [0, 2]
+    assert found.short_rru.tolist() == [2, 0], "all servers are of one domain, so its loss takes them all"
