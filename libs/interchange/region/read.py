@@ -215,12 +215,12 @@ def _allowed(table: Table, datacenters: Names) -> Bools:
 
 
 def _names_in(given: str) -> list[str]:
-    """Return the names in a JSON array; [] for any other text."""
+    """Return the names in a JSON array of names; [] for any other text."""
     try:
         found = parse_json(given)
     except ValueError:
         return []
-    return [name for name in found if isinstance(name, str)] if isinstance(found, list) else []
+    return found if isinstance(found, list) and all(isinstance(name, str) for name in found) else []
 
 
 def _survives_loss_of(table: Table, kinds: tuple[DomainKind, ...]) -> Bools:

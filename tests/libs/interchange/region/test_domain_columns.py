@@ -54,6 +54,8 @@ def test_files_without_further_kinds_read_as_before():
         ([("servers.parquet", "domain:row", [1, 2, 3, 4])], "domain:row"),
         ([BLOCK, survives('["power_row"]', None)], "survives_loss_of"),
         ([BLOCK, survives("network_block", None)], "survives_loss_of"),
+        ([BLOCK, survives('["network_block", 5]', None)], "survives_loss_of"),
+        ([BLOCK, survives('["network_block", ["power_row"]]', None)], "survives_loss_of"),
         ([survives('["network_block"]', None)], "survives_loss_of"),
     ],
 )
