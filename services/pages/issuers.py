@@ -72,9 +72,12 @@ class Issuers:
             try:
                 answer = self._http.get("/v1/issuers", timeout=API_S_MAX)
                 if answer.is_success:
-                    self._known = [self._client(one) for one in answer.json()["items"] if one["pages_client_id"]]
+                    # During an upgrade, an older API may name no clients for the pages.
+                    self._known = [self._client(one) for one in answer.json()["items"] if one.get("pages_client_id")]
             except httpx.TransportError:
                 self._asked_s = float("-inf")
+            except ValueError:  # no JSON, as from a proxy between the two
+                pass
         return self._known
 
     def _client(self, given: Json) -> PagesClient:

@@ -411,6 +411,15 @@ def test_the_api_is_asked_for_its_issuers_now_and_then() -> None:
     assert len(asked) == 3
 
 
+@pytest.mark.parametrize("answer", [{"json": {"items": [{"name": "corp", "issuer": "https://i"}]}}, {"text": "<html>"}])
+def test_people_log_in_with_tokens_at_an_api_that_names_no_clients_for_the_pages(answer) -> None:
+    http = httpx.Client(base_url="http://api", transport=httpx.MockTransport(lambda _: httpx.Response(200, **answer)))
+    with TestClient(create_pages(http, SystemClock(), Issuers(http, HOST + CALLBACK)), base_url=HOST) as browser:
+        shown = browser.get("/login")
+    assert shown.status_code == 200
+    assert "/login/with/" not in shown.text
+
+
 @pytest.mark.parametrize(
     ("uri", "works"),
     [
