@@ -49,7 +49,7 @@ def create_execution(
 
     Raises NotFound, CannotExecute, PlanRefusedError, and ConflictingEvents of the ledger.
     """
-    plan = load_placement_plan(tx, placement_plan_id)
+    plan = load_placement_plan(tx, placement_plan_id, lock=True)  # else two at once would see no other execution
     if not plan.target:
         raise CannotExecute(f"Placement plan {placement_plan_id} is not the target plan: execute the target plan.")
     other = load_unfinished(tx, placement_plan_id)

@@ -90,10 +90,10 @@ def apply_placement_plan(tx: Transaction, plan: StoredPlan, *, now: datetime) ->
     )
 
 
-def load_placement_plan(tx: Transaction, placement_plan_id: int) -> StoredPlan:
-    """Return one plan. Raises NotFound."""
+def load_placement_plan(tx: Transaction, placement_plan_id: int, *, lock: bool = False) -> StoredPlan:
+    """Return one plan; with `lock`, no other transaction locks it until this one ends. Raises NotFound."""
     query = sa.select(*_COLUMNS).where(_T.placement_plan_id == placement_plan_id)
-    row = tx.execute(query).mappings().one_or_none()
+    row = tx.execute(query.with_for_update(key_share=True) if lock else query).mappings().one_or_none()
     if row is None:
         raise NotFound(NOUN, placement_plan_id)
     return StoredPlan(**row)

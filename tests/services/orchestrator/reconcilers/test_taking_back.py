@@ -12,9 +12,10 @@ from libs.domain.violation import Violation
 from libs.plan_check.check import PlanRefusedError
 from libs.store.executions.commands import list_commands
 from libs.store.platform.audit import list_entries
-from services.orchestrator.create_execution import CannotExecute
+from services.orchestrator.create_execution import CannotExecute, create_execution
 from tests.builders.executed_plan import DONE, Orchestrator, store_plan
-from tests.builders.execution import resize, two_products
+from tests.builders.execution import TERMS, resize, two_products
+from tests.builders.race import meanwhile
 
 SHOP = "shift/shop/east/west"
 
@@ -50,6 +51,16 @@ def test_a_plan_does_not_move_its_traffic_twice(orchestrator):
     with pytest.raises(CannotExecute, match=f"Plan execution {second} of placement plan .* has moved traffic"):
         orchestrator.create()
     assert orchestrator.world.moved[SHOP] == pytest.approx(0.1)
+
+
+def test_two_at_once_prepare_no_two_executions_of_a_plan(orchestrator):
+    def create(tx):
+        now = orchestrator.clock.now()
+        return create_execution(tx, orchestrator.plan_id, terms=TERMS, reason="weekly", actor="olga", now=now)
+
+    refused, made = meanwhile(orchestrator.database, create, create)
+    assert isinstance(refused, CannotExecute)
+    assert f"Plan execution {made.plan_execution_id} " in str(refused)
 
 
 @pytest.mark.parametrize("goes_back", [False, True])
