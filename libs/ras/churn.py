@@ -5,12 +5,14 @@ See docs/designs/0025-churn-budget.md.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from libs.domain.arrays import Ints, Names
+from libs.domain.fleet import FleetSnapshot
 from libs.plan_check.churn import ChurnBudget
+from libs.plan_check.regression import surviving_rru
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -44,6 +46,21 @@ class Churn:
             "over": self.budget.exceeded_by(self.planned),
             "held_back": {str(reservation[r]): int(held_back[r]) for r in np.flatnonzero(held_back)},
         }
+
+
+def without_requests(snapshot: FleetSnapshot) -> FleetSnapshot:
+    """Return the snapshot in which no reservation asks for more than it was granted, or has now if that is more.
+
+    Hard limits stay the same number of RRU. A reservation that asks for nothing needs none.
+    """
+    if snapshot.promised_rru is None:
+        return snapshot
+    q = snapshot.reservations
+    has = np.maximum(surviving_rru(snapshot, snapshot.servers.target), snapshot.promised_rru)
+    capacity = np.minimum(has, q.capacity_rru)
+    share = np.divide(q.msb_limit_rru, capacity, out=np.full(len(q), np.inf), where=capacity > 0)
+    kept = replace(q, capacity_rru=capacity, msb_share_max=share)
+    return replace(snapshot, reservations=kept)
 
 
 def divided(budget: ChurnBudget, wanted: Ints) -> Ints:

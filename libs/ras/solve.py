@@ -17,10 +17,11 @@ import numpy as np
 from libs.assignment import Limits, Objective, Pool, Progress, Result, StoppedBy, solve
 from libs.domain.arrays import Indices, Ints
 from libs.domain.fleet import FREE, FleetSnapshot, TargetPlan
-from libs.plan_check.churn import ChurnBudget, check_churn, churn_budget, counted_preemptions
+from libs.plan_check.churn import ChurnBudget, check_churn, churn_budget, counted_preemptions, needs_repair
 from libs.plan_check.hard_limits import excess
+from libs.plan_check.regression import TOLERANCE, broken_promises
 from libs.ras.bundle_limits import with_time
-from libs.ras.churn import Churn, divided
+from libs.ras.churn import Churn, divided, without_requests
 from libs.ras.evaluate import Score, coverage_of, evaluate
 from libs.ras.extraction import extract_targets
 from libs.ras.loss_report import report_losses
@@ -32,7 +33,6 @@ from libs.ras.retiring_servers import give_up_leaving
 from libs.ras.server_classes import places_of
 from libs.ras.solve_result import SolveReport, SolveResult
 from libs.ras.statement import Statement, state_region
-from libs.ras.statement_limits import churn_cost
 from libs.ras.statement_names import PENALTY
 
 DEFAULTS = Limits()
@@ -40,7 +40,10 @@ SOLVER = "portfolio"
 SAME = 1e-6
 """Relative difference up to which penalties count as equal, for rounding in sums of floats."""
 WITHOUT_BUDGET_SHARE = 0.6
-"""Share of the time for the plan without a churn budget. The rest is for the plan within it."""
+WITHIN_BUDGET_SHARE = 0.85
+"""Shares of the time until two plans end: the one without a churn budget, and the one within it that may need a repair
+plan after it.
+"""
 Listener = Callable[[str, float, float, float], None]
 """A function of phase, incumbent, bound and gap. The incumbent is the total cost, without racks, of the best plan.
 
@@ -90,15 +93,14 @@ class _Solve:
         self.step_s: dict[str, float] = {}
 
     def run(self) -> SolveResult:
-        budget, most = churn_budget(self.snapshot), None
+        budget = churn_budget(self.snapshot)
         if budget is None:
             found, target = self._plan(self.limits)
         else:
-            found, target = self._plan(self._shortened())
+            found, target = self._plan(self._shortened(WITHOUT_BUDGET_SHARE))
             wanted = counted_preemptions(self.snapshot, target)
             if budget.exceeded_by(wanted):
-                most = divided(budget, wanted)
-                found, target = self._plan(self.limits, most)
+                found, target = self._plan_within(divided(budget, wanted), found, target)
         present = give_up_leaving(self.snapshot, np.maximum(self.snapshot.servers.target, FREE))
         with self._step("evaluation", say=False):
             score, stay = evaluate(self.snapshot, target), evaluate(self.snapshot, present)
@@ -110,19 +112,17 @@ class _Solve:
             score = evaluate(self.snapshot, target)
             least_penalty = self._least_penalty(found, score)
             covered = coverage_of(self.snapshot, target)
-            churn, over_cost = None, 0.0
+            churn = None
             if budget is not None:
                 planned = counted_preemptions(self.snapshot, target)
                 churn = Churn(budget=budget, wanted=wanted, planned=planned)
-                if most is not None:  # the bound is of a sum that prices preemptions beyond `most`; scores do not
-                    over_cost = churn_cost(self.snapshot) * int(np.maximum(planned - most, 0).sum())
         report = SolveReport(
             step_s=self.step_s,
             peak_mib=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
             size=found.size,
             score=score,
             stay=stay,
-            lower_bound=max(0.0, sum(found.bound[1:]) - over_cost),
+            lower_bound=max(0.0, sum(found.bound[1:])),
             least_penalty=least_penalty,
             reservation=self.snapshot.reservations.name,
             priority=self.snapshot.reservations.priority,
@@ -149,10 +149,43 @@ class _Solve:
             target, report = spread_racks(self.snapshot, target, budget, self.limits, clock, seed=self.seed)
         return target, () if report is None else (report,)
 
-    def _plan(self, limits: Limits, churn_most: Ints | None = None) -> tuple[Result, Indices]:
-        """Return the answer of the solver and the targets (S,) that follow, with a limit on preemptions (R,)."""
+    def _plan_within(self, most: Ints, free: Result, best: Indices) -> tuple[Result, Indices]:
+        """Return the plan with at most `most` (R,) preemptions, or one beyond them if only that repairs what was
+        granted, or a hard limit. `free` and `best` are the answer and the plan without a budget.
+
+        A plan beyond them gives requests that wait for their grant nothing more: no preemption hides behind a repair.
+        """
+        broken = needs_repair(self.snapshot)
+        limits = self._shortened(WITHIN_BUDGET_SHARE) if broken else self.limits
+        found, target = self._plan(limits, most)
+        if not (broken and self._repairs_more(best, target)):
+            return found, target
+        _, repaired = self._plan(self.limits, most, of=without_requests(self.snapshot), may_exceed=True)
+        # The bound of `free` holds for every plan. That of the repair does not: it asks for less.
+        return (free, repaired) if self._repairs_more(repaired, target) else (found, target)
+
+    def _repairs_more(self, one: Indices, other: Indices) -> bool:
+        """Return whether a plan breaks hard limits less than another one, or promises less and hard limits no more."""
+        limits, less = (excess(self.snapshot, target) for target in (other, one))
+        if abs(limits - less) > TOLERANCE:
+            return bool(less < limits)
+        lacks, fewer = (float(broken_promises(self.snapshot, target).sum()) for target in (other, one))
+        return lacks - fewer > TOLERANCE * max(1.0, lacks)
+
+    def _plan(
+        self,
+        limits: Limits,
+        churn_most: Ints | None = None,
+        *,
+        of: FleetSnapshot | None = None,
+        may_exceed: bool = False,
+    ) -> tuple[Result, Indices]:
+        """Return the answer of the solver and the targets (S,) that follow, with a limit on preemptions (R,).
+
+        of   the region with other capacities; None: with its own
+        """
         with self._step("build"):
-            statement = state_region(self.snapshot, churn_most=churn_most)
+            statement = state_region(of or self.snapshot, churn_most=churn_most, may_exceed=may_exceed)
         heard = _Heard(len({goal.priority for goal in statement.problem.goals}) if self.fix_first else 1, self._tell)
         with self._step("search", say=False):
             found = self._solved(statement, limits, heard)
@@ -164,10 +197,10 @@ class _Solve:
             wanted = places.counts(binding, len(self.snapshot.reservations))
             return found, extract_targets(self.snapshot, places, wanted)
 
-    def _shortened(self) -> Limits:
-        """Return the limits with less time, so that time is left for a plan within the churn budget."""
+    def _shortened(self, share: float) -> Limits:
+        """Return the limits with a share of the time, so that time is left for another plan."""
         time_s = self.limits.time_s_max
-        return self.limits if time_s is None else with_time(self.limits, WITHOUT_BUDGET_SHARE * time_s)
+        return self.limits if time_s is None else with_time(self.limits, share * time_s)
 
     def _solved(self, statement: Statement, limits: Limits, heard: Callable[[Progress], None] | None) -> Result:
         """Solve the problem of `statement` in the time that is left of `limits`."""

@@ -90,6 +90,7 @@ def state_region(
     server_cost: float | None = None,
     goals: Collection[int] = (PENALTY, OBJECTIVE),
     churn_most: Ints | None = None,
+    may_exceed: bool = False,
 ) -> Statement:
     """State expressions 1 and 3 to 7 as specs. Racks (expression 2) are left out, as in the paper's first phase.
 
@@ -125,8 +126,9 @@ def state_region(
     server_cost           the gain of a free server in the last line; None: TAKEN of the least cost of the policy
     goals                 the priorities whose goals to state. Without PENALTY, penalties have no limit either
     churn_most      (R,)  servers in use that the plan may preempt in each reservation, beyond those that the
-                          reservation gives back; None: no limit. K is `churn_cost`, above what a move can gain at this
-                          priority. Only a repair, which comes first, may exceed the limit
+                          reservation gives back; None: no limit
+    may_exceed            whether a lower penalty may exceed churn_most. K is then `churn_cost`, above what a move can
+                          gain at this priority; otherwise K is infinite
     """
     snapshot = snapshot.in_cost_units()
     servers, q, policy = snapshot.servers, snapshot.reservations, snapshot.policy
@@ -141,7 +143,7 @@ def state_region(
     problem.add_dimension(RRU, 1.0, by_item=(RESERVATION, kind, q.rru.T))
     problem.add_dimension(MOVE_COST, snapshot.leaving_cost[rows])
     if churn_most is not None and OBJECTIVE in goals:
-        add_churn(snapshot, problem, rows, churn_most)
+        add_churn(snapshot, problem, rows, churn_most, may_exceed=may_exceed)
 
     penalties = _penalties(snapshot, problem, rows) if PENALTY in goals else []
     for one, cost in penalties:

@@ -7,7 +7,7 @@ import numpy as np
 from libs.assignment import AvoidAssignmentsSpec, CapacitySpec, Filter, Flavour, GroupCountSpec, Limit, Problem
 from libs.domain.arrays import Indices, Ints
 from libs.domain.fleet import FleetSnapshot
-from libs.plan_check.churn import given_back, needs_repair, preemptible
+from libs.plan_check.churn import given_back, preemptible
 from libs.ras.statement_names import DATACENTER, MSB, OBJECTIVE, PREEMPTION, RESERVATION, RRU
 
 
@@ -41,9 +41,8 @@ def add_hard_limits(snapshot: FleetSnapshot, problem: Problem, rows: Indices) ->
             problem.add_constraint(allowed)
 
 
-def add_churn(snapshot: FleetSnapshot, problem: Problem, rows: Indices, most: Ints) -> None:
-    """Add the churn budget: a goal if there is anything to repair, else a constraint. A request that waits for its
-    grant then waits for free servers, or for the budget of later days.
+def add_churn(snapshot: FleetSnapshot, problem: Problem, rows: Indices, most: Ints, *, may_exceed: bool) -> None:
+    """Add the churn budget: a goal if a repair may exceed it, else a constraint.
 
     rows  the rows of the objects in the snapshot
     most  (R,) preemptions that each reservation may have, beyond the servers that it gives back
@@ -64,7 +63,7 @@ def add_churn(snapshot: FleetSnapshot, problem: Problem, rows: Indices, most: In
         limit=Limit(items=(given_back(snapshot) + most).astype(np.float64)),
         filter=Filter(items=some.tolist()),
     )
-    if needs_repair(snapshot):
+    if may_exceed:
         problem.add_goal(churn, weight=churn_cost(snapshot), priority=OBJECTIVE, normalise=False)
     else:
         problem.add_constraint(churn)

@@ -11,7 +11,7 @@ import numpy as np
 from libs.assignment import Filter, GroupCountSpec, Limit, Limits, Problem, Result, StoppedBy, solve
 from libs.domain.arrays import Indices, Ints
 from libs.domain.fleet import FleetSnapshot
-from libs.plan_check.churn import ChurnBudget
+from libs.plan_check.churn import ChurnBudget, needs_repair
 from libs.ras.evaluate import above_rack_limit, evaluate
 from libs.ras.extraction import extract_targets
 from libs.ras.phases.churn_left import keeps_budget, most_preemptions
@@ -196,7 +196,12 @@ def state_racks(few: FewReservations, churn_most: Ints | None = None) -> Stateme
     churn_most as in state_region. Source: RAS, 3.5.3.
     """
     snapshot = few.snapshot
-    statement = state_region(snapshot, goals=(OBJECTIVE,), churn_most=churn_most)
+    statement = state_region(
+        snapshot,
+        goals=(OBJECTIVE,),
+        churn_most=churn_most,
+        may_exceed=churn_most is not None and needs_repair(snapshot),
+    )
     add_rack_spread(snapshot, statement.problem, statement.rows)
     add_kept_terms(snapshot, statement.problem, few.planned)
     return statement

@@ -100,6 +100,26 @@ def test_a_repair_may_exceed_the_budget_and_says_by_how_much(columns):
 
 
 @COLUMNS
+def test_only_the_repair_of_what_was_granted_exceeds_the_budget(columns):
+    """r2 lacks one granted server, and r1 waits for two more. r0 could give all three, but gives r2 its one."""
+    snapshot = region(
+        msb_datacenter=(0,),
+        types=2,
+        servers=[(0, 1, 0, True)] * 4 + [(0, 0)] * 4,
+        capacity=[4, 2, 1],
+        rru=[[1.0, 1.0], [0.0, 1.0], [0.0, 1.0]],
+        survives=[False] * 3,
+        policy=RegionPolicy(daily_churn_share=0.0, solve_churn_share=0.0, reservation_churn_share=0.0),
+    )
+    snapshot = replace(snapshot, churned=np.zeros(3, int), promised_rru=np.array([4.0, 0.0, 1.0]))
+    found = plan_target_bindings(snapshot, Limits(exact_columns_max=columns))
+    assert check_plan(snapshot, found.plan) == []
+    assert coverage_of(snapshot, found.plan.target).shortfall.tolist() == [0.0, 2.0, 0.0]
+    told = found.report.as_dict()["churn"]
+    assert (told["planned"], told["over"], told["held_back"]) == (1, 1, {"r0": 2})
+
+
+@COLUMNS
 def test_a_request_that_was_not_granted_yet_exceeds_no_budget(columns):
     snapshot = occupied(promised_rru=np.array([4.0, 0.0]))
     found = plan_target_bindings(snapshot, Limits(exact_columns_max=columns))
