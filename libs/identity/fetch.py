@@ -83,6 +83,10 @@ class Asking:
         url = self.discovered().get(name)
         if not isinstance(url, str) or not url.startswith(("https://", "http://")):
             raise FetchFailed(f"the discovery document names no {name}")
+        try:
+            httpx.URL(url)
+        except httpx.InvalidURL as error:
+            raise FetchFailed(f"{name} of the discovery document is no address") from error
         require_encrypted(url, plain_allowed=self._source.http, setting=HTTP_ALLOWED)
         return url
 

@@ -10,9 +10,10 @@ import numpy as np
 from libs.domain.arrays import Bools, Floats, Indices, Ints
 from libs.domain.fleet import FREE, FleetSnapshot
 from libs.domain.reservation import ROUNDING
-from libs.ras.eligible_rru import eligible_by_msb, least_held, surviving
+from libs.ras.eligible_rru import eligible_by_msb, surviving
 from libs.ras.evaluate import Coverage, coverage_of, short_rru
 from libs.ras.free_servers import Handout, hand_out
+from libs.ras.returnable_servers import returnable
 from libs.ras.shortage import best_type, stock_of
 
 RESERVATIONS_SHOWN_MAX = 100
@@ -168,13 +169,16 @@ def _missing(snapshot: FleetSnapshot, short: Floats) -> tuple[Ints, Ints]:
 
 
 def _spare(snapshot: FleetSnapshot, covered: Coverage, binding: Indices, resized: Bools) -> Ints:
-    """Return the number of servers that each resized reservation could give back, (R,). Its servers count as equal."""
+    """Return the number of servers that each resized reservation could give back, (R,).
+
+    Reservations that survive the loss of a further kind of domain give none.
+    """
     q, spare = snapshot.reservations, np.zeros(len(snapshot.reservations), np.int64)
-    held = np.bincount(binding[(binding >= 0) & snapshot.servers.lasting], minlength=len(q))
-    for r in np.flatnonzero(resized & (covered.surviving > q.capacity_rru)).tolist():
-        capacity = float(q.capacity_rru[r])
-        needed = least_held(covered.by_msb[r], capacity) if q.survives_msb_loss[r] else capacity
-        spare[r] = int((covered.total[r] - needed) * held[r] / covered.total[r] + _SAME_RRU)
+    M, T = len(snapshot.topology.msbs), len(snapshot.hardware_types)
+    cell = snapshot.server_msb.astype(np.int64) * T + snapshot.servers.hardware_type
+    for r in np.flatnonzero(resized & (covered.surviving > q.capacity_rru) & ~q.survives_loss_of.any(1)).tolist():
+        held = np.bincount(cell[(binding == r) & snapshot.servers.lasting], minlength=M * T).reshape(M, T)
+        spare[r] = returnable(held, q.rru[r], float(q.capacity_rru[r]), survives=bool(q.survives_msb_loss[r]))
     return spare
 
 

@@ -67,7 +67,7 @@ def fetch_bearer(client: PagesClient, attempt: Attempt, redirect_uri: str, code:
     except Refused as error:
         raise LoginFailed(f"{client.name} has sent an ID token that is not valid: {error}.") from error
     access = found.get("access_token")
-    if not isinstance(access, str) or access.count(".") != 2 or len(access) > TOKEN_LENGTH_MAX:
+    if not isinstance(access, str) or not access.isascii() or access.count(".") != 2 or len(access) > TOKEN_LENGTH_MAX:
         raise LoginFailed(
             f"{client.name} gave an access token that is no JSON web token for this platform. An administrator "
             "registers the platform as an API there, and sets its audience or scope in the issuers' file."

@@ -12,6 +12,8 @@ from services.pages.api import Json
 
 KEPT_S = 30.0
 """Seconds after which the API is asked again, so that a flood of visits to the login page is none for the API."""
+RETRY_S = 3.0
+"""Seconds after which the API is asked again that could not be reached."""
 API_S_MAX = 5.0
 """Seconds that the login page waits for the API. Without its answer, people may still log in with a token."""
 
@@ -75,7 +77,7 @@ class Issuers:
                     # During an upgrade, an older API may name no clients for the pages.
                     self._known = [self._client(one) for one in answer.json()["items"] if one.get("pages_client_id")]
             except httpx.TransportError:
-                self._asked_s = float("-inf")
+                self._asked_s = self._seconds() - KEPT_S + RETRY_S
             except ValueError:  # no JSON, as from a proxy between the two
                 pass
         return self._known

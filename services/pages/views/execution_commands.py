@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -101,7 +102,9 @@ def give(visit: Visit, path: str) -> str:
     if verb in _WITH_KIND and form.get("kind"):
         body["reject_kind"] = form["kind"]
     read = form.get("generation", "")
-    generation = int(read) if verb in DECIDES_ON_SIZES and read.isdecimal() else None
+    generation = None
+    if verb in DECIDES_ON_SIZES:  # a form without it is none of these pages, and gets an answer that says so
+        generation = int(read) if re.fullmatch("[0-9]{1,18}", read) else 0
     try:
         visit.api.send("POST", f"{path}/commands", body, generation=generation)
     except ApiProblem as problem:

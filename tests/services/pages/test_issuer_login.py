@@ -21,7 +21,7 @@ from libs.store.platform.database import Database
 from libs.web.app import create_app
 from services.pages.app import create_pages
 from services.pages.attempt import Attempt
-from services.pages.issuers import KEPT_S, Issuers
+from services.pages.issuers import KEPT_S, RETRY_S, Issuers
 from services.pages.settings import CALLBACK, PagesSettings
 from services.portal.api import ROUTERS as PORTAL
 from tests.builders.issuer import LoopbackIssuer, rsa, sign
@@ -399,7 +399,9 @@ def test_the_api_is_asked_for_its_issuers_now_and_then() -> None:
 
     http = httpx.Client(base_url="http://api", transport=httpx.MockTransport(answer))
     issuers = Issuers(http, HOST + CALLBACK, seconds=lambda: now[0])
-    assert issuers.names == [], "the API is away"
+    assert [issuers.names for _ in range(3)] == [[], [], []], "the API is away, and is not asked at each visit"
+    assert len(asked) == 1
+    now[0] += RETRY_S
     assert issuers.names == ["corp"]
     assert issuers.names == ["corp"]
     assert asked == ["/v1/issuers"] * 2
