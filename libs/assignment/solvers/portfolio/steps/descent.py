@@ -20,8 +20,8 @@ from libs.assignment.solvers.portfolio.steps.state import State, state_of
 from libs.assignment.solvers.portfolio.steps.transfer import transfer
 from libs.mip.model import Model
 
-STEPS = 2_000
-"""Number of single steps between two checks of the clock."""
+VISITS = 2_000_000
+"""Number of classes and counts that single steps look at between two checks of the clock."""
 TRIES = 100_000
 """Number of changes evaluated in double steps between two checks of the clock."""
 UNLIMITED = int(np.iinfo(np.int64).max)
@@ -90,7 +90,9 @@ class Walk:
         """Return the state of `counts` after single steps."""
         s = state_of(n, self.lowered.point_of(counts))
         measure(n, s)
-        while transfer(n, s, least, STEPS) == STEPS and not stop():
+        containers = len(self.lowered.problem.containers)
+        steps = max(1, VISITS // (len(s.step) + 2 * len(counts) // containers))  # a step looks at two containers
+        while transfer(n, s, least, steps) == steps and not stop():
             pass
         return s
 

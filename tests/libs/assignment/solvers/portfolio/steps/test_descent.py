@@ -191,3 +191,24 @@ def test_steps_that_two_classes_promise_each_other_in_vain_end() -> None:
     network, state = begin(lowered, model, lowered.held)
     assert transfer(network, state, LEAST, 1_000) < 1_000
     assert model.objective(lowered.point_of(down(lowered, model))) <= model.objective(lowered.point_of(lowered.held))
+
+
+def test_the_clock_is_read_more_often_where_steps_are_dear(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A step looks at every class. With thousands of classes, thousands of steps took longer than the time limit."""
+    problem = Problem(objects=300, containers=10, initial=np.zeros(300, np.int64))
+    problem.add_dimension("size", np.arange(300) + 1.0)
+    problem.add_goal(BalanceSpec(dimension="size"))
+    lowered = lower(problem)
+    walk = Walk(lowered, lowered.at(1, (0.0,)))
+    looks: list[bool] = []
+
+    def stop() -> bool:
+        looks.append(False)
+        return False
+
+    found = walk.single(lowered.held, LEAST, stop)
+    seldom = len(looks)
+    monkeypatch.setattr("libs.assignment.solvers.portfolio.steps.descent.VISITS", 3_600)
+    looks.clear()
+    assert (walk.single(lowered.held, LEAST, stop) == found).all()
+    assert len(looks) > seldom + 20, "after each ten steps or fewer"
