@@ -7,6 +7,7 @@ import json
 import statistics
 import tempfile
 import time
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -16,13 +17,14 @@ from libs.carriers.simulated import SimulatedCarrier, SimulatedCarrierSettings
 from libs.domain.execution_plan import Action, ExecutionPlan, Phase, PoolRoom
 from libs.domain.freeze import FreezeScope
 from libs.domain.plan_execution import Command, CommandLevel, ExecutionState, RecordedCommand, Terms, Verb
-from libs.domain.plan_run import PlanTrigger
+from libs.domain.plan_run import PlanRunStatus, PlanTrigger
 from libs.executions.give_command import give_command
 from libs.interchange.world.execution_plan import execution_plan_document
 from libs.store.executions.executions import load_execution
 from libs.store.executions.freezes import insert_freeze
-from libs.store.planner.placement_plans import commit_placement_plan
-from libs.store.planner.plan_runs import create_plan_run
+from libs.store.planner.placement_plans import commit_placement_plan, load_target_plan_id
+from libs.store.planner.plan_runs import create_plan_run, finish_plan_run, take_plan_run
+from libs.store.planner.service_models import save_service_models
 from libs.store.platform.database import Database, Transaction
 from libs.store.platform.migrate import migrate
 from services.orchestrator.create_execution import DAG, create_execution
@@ -72,20 +74,38 @@ def bench_executions(argv: list[str]) -> dict[str, object]:
             other.close()
 
 
-def _run(database: Database, other: Database, clock: _Clock, plan: ExecutionPlan, freezes: int) -> dict[str, object]:
+def store_target_plan(
+    database: Database,
+    plan: ExecutionPlan,
+    *,
+    now: datetime,
+    summary: Mapping[str, object] | None = None,
+    files: Mapping[str, bytes] | None = None,
+    models: Mapping[str, Mapping[str, object]] | None = None,
+) -> int:
+    """Store a plan with its DAG, and perhaps further files and the models of its run, as the target. Return its id."""
     with database.write() as tx:
-        run = create_plan_run(tx, trigger=PlanTrigger.REQUEST, now=clock.now())
+        create_plan_run(tx, trigger=PlanTrigger.REQUEST, now=now)
+        run = take_plan_run(tx, window=(now, now), now=now)
+        assert run is not None
+        save_service_models(tx, run.plan_run_id, models or {})
         plan_id = commit_placement_plan(
             tx,
             plan_run_id=run.plan_run_id,
-            parent=None,
+            parent=load_target_plan_id(tx),
             committed=True,
             input_versions={},
             overrides=(),
-            summary={},
-            files={DAG: json.dumps(execution_plan_document(plan)).encode()},
-            now=clock.now(),
+            summary=summary or {},
+            files={DAG: json.dumps(execution_plan_document(plan)).encode(), **(files or {})},
+            now=now,
         )
+        finish_plan_run(tx, run, PlanRunStatus.DONE, now=now, placement_plan_id=plan_id)
+    return plan_id
+
+
+def _run(database: Database, other: Database, clock: _Clock, plan: ExecutionPlan, freezes: int) -> dict[str, object]:
+    plan_id = store_target_plan(database, plan, now=clock.now())
     terms = Terms(bake_s=0.0, downsize_bake_s=0.0)
     planned, cpu = time.perf_counter(), time.process_time()
     with database.write() as tx:

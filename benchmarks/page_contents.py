@@ -9,27 +9,21 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.executions import made_up_actions
+from benchmarks.executions import made_up_actions, store_target_plan
 from libs.domain.plan_execution import Command, CommandLevel, RecordedCommand, Terms, Verb
-from libs.domain.plan_run import PlanRunStatus, PlanTrigger
 from libs.domain.simulation import Loss, WhatIf
 from libs.executions.give_command import give_command
-from libs.interchange.world.execution_plan import execution_plan_document
 from libs.reconcile.clock import SystemClock
 from libs.store.fleet.regions import load_region
-from libs.store.planner.placement_plans import commit_placement_plan, load_target_plan_id
-from libs.store.planner.plan_runs import create_plan_run, finish_plan_run, take_plan_run
-from libs.store.planner.service_models import save_service_models
 from libs.store.plans.simulations import create_simulation
 from libs.store.plans.solve_runs import list_solve_runs
 from libs.store.platform.database import Database
-from services.orchestrator.create_execution import DAG, create_execution
+from services.orchestrator.create_execution import create_execution
 from services.planner.document_names import PLACES
 from services.solver.reconcilers.run_simulation import RunSimulation
 from services.solver.reconcilers.solve_bindings import SolveBindings
 from services.solver.settings import SolverSettings
 
-_CAPACITIES = ("now", "planned", "growth")
 SERVICES, REGIONS, PRODUCTS, ACTIONS = 1000, 20, 60, 10_000
 _STEP = dict.fromkeys(("traffic_moved", "upsized", "freed", "growth", "deficit", "spare"), 100.0)
 
@@ -56,26 +50,14 @@ def fill_flux(database: Database, *, now: datetime) -> int:
     """
     rng = np.random.default_rng(1)
     for _ in range(2):
-        with database.write() as tx:
-            create_plan_run(tx, trigger=PlanTrigger.REQUEST, now=now)
-            run = take_plan_run(tx, window=(now, now), now=now)
-            assert run is not None
-            save_service_models(tx, run.plan_run_id, {f"service-{k}": _model(rng, k) for k in range(SERVICES)})
-            plan_id = commit_placement_plan(
-                tx,
-                plan_run_id=run.plan_run_id,
-                parent=load_target_plan_id(tx),
-                committed=True,
-                input_versions={},
-                overrides=(),
-                summary={"growth_withheld": 0.0, "steps": [{"step": 1, "starts_at": now.isoformat(), **_STEP}]},
-                files={
-                    PLACES: json.dumps(_places(rng)).encode(),
-                    DAG: json.dumps(execution_plan_document(made_up_actions(SERVICES, REGIONS, ACTIONS))).encode(),
-                },
-                now=now,
-            )
-            finish_plan_run(tx, run, PlanRunStatus.DONE, now=now, placement_plan_id=plan_id)
+        plan_id = store_target_plan(
+            database,
+            made_up_actions(SERVICES, REGIONS, ACTIONS),
+            now=now,
+            summary={"growth_withheld": 0.0, "steps": [{"step": 1, "starts_at": now.isoformat(), **_STEP}]},
+            files={PLACES: json.dumps(_places(rng)).encode()},
+            models={f"service-{k}": _model(rng, k) for k in range(SERVICES)},
+        )
     with database.write() as tx:
         made = create_execution(tx, plan_id, terms=Terms(), reason="bench", actor="bench", now=now)
         start = RecordedCommand(command=Command(level=CommandLevel.PLAN, verb=Verb.START), actor="bench", given_at=now)

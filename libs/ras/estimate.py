@@ -41,7 +41,7 @@ class ReservationEstimate:
     taken_servers          free servers that it gets
     missing_servers        further servers that it needs at least, if they are of `missing_hardware_type`
     missing_hardware_type  None: it needs none, or may use no type of the region
-    spare_servers          servers that it could give back, if it is resized
+    spare_servers          servers that it could give back at least, if it is resized
     """
 
     reservation: str

@@ -49,5 +49,5 @@ def show_estimate(found: Json, output: Output) -> None:
             say(f"{one['reservation']}: no state of the region gives it more than {one['most_rru']:g} RRU.")
     spare = found["spare_servers"]
     if spare:
-        say(f"Reservations that are resized could give back about {plural(spare, 'server')}.")
+        say(f"Reservations that are resized could give back at least {plural(spare, 'server')}.")
     say(found["covers"])

@@ -215,9 +215,9 @@ def _settle(admin: Client, platform: Platform, agenda: Agenda, owners: Owners) -
 
 
 def _fill(admin: Client, platform: Platform, agenda: Agenda) -> None:
-    """Wait until every reservation has its servers, but no longer than some solves take.."""
+    """Wait until every reservation has its servers, but no longer than some solves take."""
     until_s = agenda.now_s() + _SHORT_S_MAX
-    note("every request is decided; waiting until the reservations have their servers")
+    note("waiting until the reservations have their servers")
     while agenda.now_s() < until_s:
         agenda.run(agenda.now_s(), platform.supervisor.tend)
         found = admin.items("/v1/reservations", region=REGION, kind="guaranteed", limit=1000)

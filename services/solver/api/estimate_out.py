@@ -40,7 +40,7 @@ class ReservationEstimateOut(ResponseModel):
     taken_servers: int = Field(description="Free servers that it gets")
     missing_servers: int = Field(description="Further servers that it needs at least, if of missing_hardware_type")
     missing_hardware_type: str | None = Field(description="null: it misses none, or may use no type of the region")
-    spare_servers: int = Field(description="Servers that it could give back, if it is resized")
+    spare_servers: int = Field(description="Servers that it could give back at least, if it is resized")
 
 
 class HardwareTypeEstimateOut(ResponseModel):
@@ -65,7 +65,7 @@ class SimulationEstimateOut(ResponseModel):
     with_free: ShortfallOut
     taken_servers: int = Field(description="Free servers that reservations get")
     missing_servers: int = Field(description="Further servers that reservations need at least")
-    spare_servers: int = Field(description="Servers that resized reservations could give back")
+    spare_servers: int = Field(description="Servers that resized reservations could give back at least")
     reservations: list[ReservationEstimateOut] = Field(
         description=f"At most {RESERVATIONS_SHOWN_MAX}; those that lose most come first"
     )

@@ -232,7 +232,7 @@ def test_the_answer_alone_follows_what_is_typed(log_in, world) -> None:
     browser = log_in(world.operator)
     for form, words in (
         ({"demand:1:name": "web", "demand:1:capacity_rru": "9000"}, "Not possible at most"),
-        ({"demand:1:name": "index", "demand:1:capacity_rru": "3"}, "To spare About"),
+        ({"demand:1:name": "index", "demand:1:capacity_rru": "3"}, "To spare At least"),
         ({"demand:1:name": "web", "demand:1:capacity_rru": "lots"}, "Demand, row 1, capacity rru must be a number"),
         ({"lose_racks": "nowhere"}, "Lose racks"),
         ({"policy:buffer_cost": "8"}, "Weights change nothing before a solve"),
