@@ -22,6 +22,7 @@ _NOISE = 0.01
 """Standard deviation of measured use, as a share of it."""
 _SPAN_NOISE = 0.3
 _INSTRUCTIONS_PER_S = 1e9
+_MINUTE_NS = 60 * 10**9
 
 
 @dataclass(slots=True, eq=False)
@@ -69,9 +70,12 @@ class Shop:
                     usage.add(minute, service, region, "compute", f"{used * noise:.4f}")
         return usage.text(), traffic.text()
 
-    def spans(self, traces: int, at_ns: int) -> dict[str, Any]:
-        """Return an OTLP export request in JSON with this many traces of each product."""
-        random = np.random.default_rng([self.seed, at_ns % (1 << 31)])
+    def spans(self, traces: int, minute: int, *, zero_ns: int) -> dict[str, Any]:
+        """Return an OTLP export request in JSON with this many traces of each product, all of one minute.
+
+        They are the same whenever minute 0 was.
+        """
+        random, at_ns = np.random.default_rng([self.seed, minute]), zero_ns + minute * _MINUTE_NS
         by_service: dict[str, list[dict[str, Any]]] = {service: [] for service in services()}
         for pages in PRODUCTS.values():
             names, weights = list(pages), list(pages.values())

@@ -67,8 +67,22 @@ def test_measurements_of_parts_of_a_day_leave_out_no_minute() -> None:
     assert wave(PEAK_MINUTE) == 1
 
 
+def test_spans_depend_on_the_minute_and_not_on_the_date() -> None:
+    first, later, next_hour = (
+        [
+            int(span["endTimeUnixNano"]) - zero_ns
+            for part in a_shop().spans(5, minute, zero_ns=zero_ns)["resourceSpans"]
+            for span in part["scopeSpans"][0]["spans"]
+        ]
+        for minute, zero_ns in ((60, 10**18), (60, 2 * 10**18), (120, 10**18))
+    )
+    assert first == later
+    assert first != next_hour
+    assert min(first) > 3600 * 10**9
+
+
 def test_spans_are_an_otlp_export_whose_traces_are_whole() -> None:
-    export = a_shop().spans(40, 10**18)
+    export = a_shop().spans(40, 0, zero_ns=10**18)
     products = {product: number for number, product in enumerate(PRODUCTS)}
     intake = Intake(gateways={(g["service"], g["operation"]): products[g["product"]] for g in gateways()})
     found = read_export(OTLP_JSON, json.dumps(export).encode(), intake)

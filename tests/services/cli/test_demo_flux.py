@@ -49,5 +49,6 @@ def test_the_loop_closes_and_no_service_ever_lacks_capacity(tmp_path: Path) -> N
     assert first["up"][0] == pytest.approx(first["up"][1])
     assert first["down"][1] < first["down"][0]  # the load test kept the capacity of one service
     assert second["up"][0] == pytest.approx(second["up"][1])
-    assert 0 < second["by_itself"] < 1
+    assert 0.5 < first["by_itself"] < 1, "each plan has read the traces of a day, so its models are certain"
+    assert 0.5 < second["by_itself"] < 1
     assert all(cycle["moved"] > 0.005 for cycle in found["cycles"])

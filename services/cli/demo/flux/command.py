@@ -29,7 +29,7 @@ from services.standalone.settings import StandaloneSettings
 DAY_S = 86_400.0
 DAY_REAL_S = 60.0
 """Real seconds of a simulated day."""
-_FIRST_HOUR = 14
+_FIRST_HOUR = 12
 """Hour of the first day at which the platform starts. The regions are set up until midnight, or longer."""
 _TICK_S = 0.25
 _SOLVE_S = 2 * 3600.0

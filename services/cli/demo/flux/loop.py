@@ -114,6 +114,7 @@ class Loop:
         self._wait(self._unready, "every service has its capacity")
         self.servers.append(self._east())
         self.traffic.look()
+        self._wait(self._untraced, "the first traces to be summed")
         note("every service has its capacity in every region, and the east will lose 15 % of its servers in two days")
 
     def _east(self) -> int:
@@ -129,6 +130,11 @@ class Loop:
         ready = sum(c["status"] == "True" for r in found for c in r["status"]["conditions"] if c["type"] == "Ready")
         wanted = len(services()) * len(REGIONS)
         return None if ready == wanted else f"{ready} of {wanted} are ready"
+
+    def _untraced(self) -> str | None:
+        """Tell that no traces are summed yet. A plan without any is so uncertain that people approve all of it."""
+        found = self.admin.get("/v1/telemetry", days=7)
+        return None if any(day["attributed"] for day in found["days"]) else f"{found['waiting']['spans']} spans wait"
 
     def _next_plan(self) -> datetime:
         """Return the time of the next plan: just after a midnight, because a plan reads whole days."""

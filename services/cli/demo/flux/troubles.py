@@ -120,6 +120,7 @@ def environment(outside: Outside, folder: Path, token_file: Path) -> dict[str, s
         "PLIMSOLL_LOAD_TEST_SECRET": SECRET,
         "PLIMSOLL_GATE_PROMETHEUS_URL": f"{outside.url}/prometheus",
         "PLIMSOLL_GATE_EVERY_S": "1200",
+        "PLIMSOLL_TRACE_WINDOW_S": "2",
         "PLIMSOLL_PLAN_WINDOW_DAYS": "1",
         "PLIMSOLL_PLAN_STEP_DAYS": "1",
     }
