@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+import numpy as np
+
 from libs.domain.arrays import Bools, Indices, Names
 
 MSB_KIND = "MSB"
@@ -37,6 +39,11 @@ class DomainKind:
 
     name: str
     domains: Names
+
+    def names_of(self, domain: Indices) -> Names:
+        """Return the name of each server's domain, (S,) str or None. `domain` is (S,): an index, or UNPLACED."""
+        found: Names = np.append(self.domains, np.array([None], object))[domain]
+        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -18,6 +18,7 @@ class Inventory:
     server           (N,) str
     rack             (N,) int     index into topology.racks
     hardware_type    (N,) int     index into hardware_types
+    domain           (N, J) int   domain of each kind of topology.kinds, or UNPLACED
     unavailability   (N,) str     values of Unavailability
     vcpu, memory_gib (N,) float   nan: not stated
     """
@@ -27,6 +28,7 @@ class Inventory:
     server: Names
     rack: Indices
     hardware_type: Indices
+    domain: Indices
     unavailability: Names
     vcpu: Floats
     memory_gib: Floats

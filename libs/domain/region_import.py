@@ -41,6 +41,7 @@ class ImportItem:
     reservation                   the reservation that the server is bound to; None: the server is free, or new
     datacenter ... unavailability values in the list; None: the list lacks the server
     was_...                       values in the region; None: the server is new
+    domains, was_domains          kind -> name of the server's domain, for the kinds in the list; None: no place of it
     """
 
     item_index: int
@@ -53,10 +54,12 @@ class ImportItem:
     rack: str | None
     hardware_type: str | None
     unavailability: str | None
+    domains: Mapping[str, str | None] | None
     was_msb: str | None
     was_rack: str | None
     was_hardware_type: str | None
     was_unavailability: str | None
+    was_domains: Mapping[str, str | None] | None
 
 
 def describe_item(item: ImportItem) -> str:
@@ -64,17 +67,22 @@ def describe_item(item: ImportItem) -> str:
     next step.
     """
     if item.action is ImportAction.ADD:
-        return f"new in {item.rack}, {item.msb}, {item.datacenter}: {item.hardware_type}"
-    differences = ", ".join(
-        f"{noun} {was} to {now}"
-        for noun, was, now in (
-            ("MSB", item.was_msb, item.msb),
-            ("rack", item.was_rack, item.rack),
-            ("type", item.was_hardware_type, item.hardware_type),
-            ("unavailability", item.was_unavailability, item.unavailability),
-        )
-        if now is not None and was != now
-    )
+        domains = "".join(f", {kind} {name}" for kind, name in sorted((item.domains or {}).items()) if name)
+        return f"new in {item.rack}, {item.msb}, {item.datacenter}{domains}: {item.hardware_type}"
+    listed = [
+        ("MSB", item.was_msb, item.msb),
+        ("rack", item.was_rack, item.rack),
+        ("type", item.was_hardware_type, item.hardware_type),
+        ("unavailability", item.was_unavailability, item.unavailability),
+    ]
+    changes = [(noun, was, now) for noun, was, now in listed if now is not None and was != now]
+    before = item.was_domains or {}
+    changes += [
+        (kind, before.get(kind) or "none", now or "none")
+        for kind, now in sorted((item.domains or {}).items())
+        if before.get(kind) != now
+    ]
+    differences = ", ".join(f"{noun} {was} to {now}" for noun, was, now in changes)
     if item.action is ImportAction.CHANGE:
         return differences
     if item.action is ImportAction.REFUSE:

@@ -28,7 +28,7 @@ MapOption = Annotated[
     typer.Option(
         "--map",
         metavar="FIELD=KEY",
-        help="the label or column of server, datacenter, msb, rack, hardware_type; repeatable",
+        help="the label or column of server, datacenter, msb, rack, hardware_type, domain:KIND; repeatable",
     ),
 ]
 DefaultOption = Annotated[

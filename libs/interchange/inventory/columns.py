@@ -9,7 +9,7 @@ from libs.domain.inventory import Inventory
 from libs.domain.unavailability import Unavailability
 from libs.interchange.files.bounds import ROWS_MAX
 from libs.interchange.files.errors import InterchangeError, Problem, Problems
-from libs.interchange.inventory.field_mapping import FIELDS, FieldMapping
+from libs.interchange.inventory.field_mapping import FIELDS, FieldMapping, is_domain_field
 from libs.interchange.inventory.inventory import inventory_of_columns
 
 _SERVERS_MAX = ROWS_MAX["servers.parquet"]
@@ -73,6 +73,9 @@ class InventoryColumns:
             # Keep each distinct name once: a million servers stand in a few thousand racks.
             kept = None if value is None else self._names.setdefault(value, value)
             self._columns.setdefault(name, []).append(kept)
+        for name in filter(is_domain_field, self.rules):
+            value = self.rules[name].resolve(look_up, found)
+            self._columns.setdefault(name, []).append(None if value is None else self._names.setdefault(value, value))
         self._columns.setdefault("unavailability", []).append(unavailability.value)
         self._columns.setdefault("vcpu", []).append(vcpu)
         self._columns.setdefault("memory_gib", []).append(memory_gib)
@@ -85,6 +88,12 @@ class InventoryColumns:
         self.problems.raise_any()
         if not self._rows:
             raise InterchangeError([Problem(self.file, None, None, f"holds no {self.noun}s")])
+        for name in filter(is_domain_field, self.rules):
+            if not any(self._columns[name]):
+                keys = " and ".join(self.rules[name].keys)
+                message = f"no {self.noun} has a {self.source} {keys}: name the right one with --map {name}=KEY"
+                self.problems.add(self.file, message, field=name)
+        self.problems.raise_any()
         return inventory_of_columns(self.file, self._columns)
 
     def _advice(self, name: str, missing: _Missing) -> str:

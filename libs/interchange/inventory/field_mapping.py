@@ -8,11 +8,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from libs.domain.domain_kind import is_kind
 from libs.interchange.files.errors import InterchangeError, Problem
+from libs.interchange.region.read import DOMAIN_PREFIX
 
 FIELDS = ("server", "datacenter", "msb", "rack", "hardware_type")
 """Required fields of a server, in the order in which they are looked up."""
 OPTIONAL_FIELDS = ("unavailability", "vcpu", "memory_gib")
+DOMAIN_FIELD = f"{DOMAIN_PREFIX}KIND"
+"""Words for the optional fields that name the domain of a server, one field per further kind."""
 FILE_BYTES_MAX = 100_000
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 
@@ -42,6 +46,12 @@ class FieldRule:
 
 
 FieldMapping = Mapping[str, FieldRule]
+_NO_RULE = FieldRule(keys=())
+
+
+def is_domain_field(field: str) -> bool:
+    """Return whether a field names the domain of a server of a further kind, such as `domain:network_block`."""
+    return field.startswith(DOMAIN_PREFIX) and is_kind(field.removeprefix(DOMAIN_PREFIX))
 
 
 def load_mapping(path: Path) -> dict[str, dict[str, object]]:
@@ -78,8 +88,9 @@ def mapping_of(
         unknown = sorted(set(table) - {"key", "keys", "default"})
         if unknown:
             raise _wrong("mapping file", f"{field}.{unknown[0]}", "is not known; known are key, keys, default")
-        given, default = table.get("keys", table.get("key")), table.get("default", rules[field].default)
-        chosen = rules[field].keys if given is None else (given,) if isinstance(given, str) else given
+        old = rules.get(field, _NO_RULE)
+        given, default = table.get("keys", table.get("key")), table.get("default", old.default)
+        chosen = old.keys if given is None else (given,) if isinstance(given, str) else given
         if not isinstance(chosen, list | tuple) or not all(isinstance(key, str) and key for key in chosen):
             raise _wrong("mapping file", f"{field}.keys", "is not a name or a list of names")
         if default is not None and not isinstance(default, str):
@@ -87,18 +98,20 @@ def mapping_of(
         rules[field] = FieldRule(keys=tuple(chosen), default=default)
     for text in keys:
         field, value = _pair(text, "--map", base)
-        rules[field] = FieldRule(keys=tuple(part for part in value.split("+") if part), default=rules[field].default)
+        names = tuple(part for part in value.split("+") if part)
+        rules[field] = FieldRule(keys=names, default=rules.get(field, _NO_RULE).default)
     for text in defaults:
         field, value = _pair(text, "--default", base)
-        rules[field] = FieldRule(keys=rules[field].keys, default=value)
+        rules[field] = FieldRule(keys=rules.get(field, _NO_RULE).keys, default=value)
     for field, rule in rules.items():
         _check_placeholders(field, rule)
     return rules
 
 
 def _check_placeholders(field: str, rule: FieldRule) -> None:
-    before = FIELDS[: FIELDS.index(field)] if field in FIELDS else ()
-    allowed = {*before, "vcpu", "memory_gib"} if field in FIELDS else set()
+    placed = field in FIELDS or is_domain_field(field)
+    before = FIELDS[: FIELDS.index(field)] if field in FIELDS else FIELDS
+    allowed = {*before, "vcpu", "memory_gib"} if placed else set()
     for name in _PLACEHOLDER.findall(rule.default or ""):
         if name not in allowed:
             listed = ", ".join(f"{{{known}}}" for known in (*before, "vcpu", "memory_gib") if known in allowed)
@@ -114,8 +127,8 @@ def _pair(text: str, option: str, known: FieldMapping) -> tuple[str, str]:
 
 
 def _require_field(field: str, known: FieldMapping, where: str) -> None:
-    if field not in known:
-        raise _wrong(where, field, f"is not a field; fields are {', '.join(known)}")
+    if field not in known and not is_domain_field(field):
+        raise _wrong(where, field, f"is not a field; fields are {', '.join(known)} and {DOMAIN_FIELD}")
 
 
 def _wrong(file: str, field: str | None, message: str) -> InterchangeError:

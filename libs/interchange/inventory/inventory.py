@@ -20,7 +20,7 @@ from libs.interchange.files.bounds import COLUMNS_MAX
 from libs.interchange.files.errors import InterchangeError, Problem, Problems
 from libs.interchange.files.tables import Source, Table
 from libs.interchange.inventory.field_mapping import FIELDS, OPTIONAL_FIELDS
-from libs.interchange.region.read import load_sizes, load_topology, load_unavailability
+from libs.interchange.region.read import DOMAIN_PREFIX, load_sizes, load_topology, load_unavailability
 from libs.interchange.region.write import image_of
 
 FILE = "servers.parquet"
@@ -33,7 +33,8 @@ def load_inventory(source: Source) -> Inventory:
     column every server is up. Raises InterchangeError.
     """
     problems = Problems()
-    return inventory_of(Table(source, FILE, problems, fields={*FIELDS, *OPTIONAL_FIELDS, "available"}), problems)
+    fields = {*FIELDS, *OPTIONAL_FIELDS, "available"}
+    return inventory_of(Table(source, FILE, problems, fields=fields, prefix=DOMAIN_PREFIX), problems)
 
 
 def inventory_of_columns(file: str, columns: Mapping[str, Sequence[object]]) -> Inventory:
@@ -53,7 +54,7 @@ def inventory_of(table: Table, problems: Problems) -> Inventory:
     for field in FIELDS:
         names = table.strings(field)
         table.bad_rows(names.matches(lambda name: not name.isprintable()), field, "has characters that do not print")
-    topology, rack, _ = load_topology(table)
+    topology, rack, domain = load_topology(table)
     types, hardware_type = table.codes("hardware_type")
     table.at_most(COLUMNS_MAX, "hardware_type", types)
     unsafe = table.strings("hardware_type").matches(lambda name: "/" in name or name in (".", ".."))
@@ -66,6 +67,7 @@ def inventory_of(table: Table, problems: Problems) -> Inventory:
         server=column.names,
         rack=rack,
         hardware_type=hardware_type,
+        domain=domain,
         unavailability=unavailability,
         **sizes,
     )
@@ -81,6 +83,10 @@ def dump_inventory(inventory: Inventory) -> bytes:
         "rack": topology.racks[inventory.rack],
         "hardware_type": inventory.hardware_types[inventory.hardware_type],
         "unavailability": inventory.unavailability,
+        **{
+            f"{DOMAIN_PREFIX}{kind.name}": kind.names_of(inventory.domain[:, j])
+            for j, kind in enumerate(topology.kinds)
+        },
     }
     columns = {name: pa.array(values, pa.string()) for name, values in strings.items()}
     for name, values in (("vcpu", inventory.vcpu), ("memory_gib", inventory.memory_gib)):
@@ -106,7 +112,7 @@ def region_of(inventory: Inventory, name: str) -> RegionImage:
         leaving=np.zeros(n, bool),
         drained=inventory.unavailability == Unavailability.PLANNED.value,
         awaited=np.zeros(n, bool),
-        domain=np.zeros((n, 0), np.int32),
+        domain=inventory.domain,
         generation=np.ones(n, np.int64),
     )
     none = np.zeros(0)
@@ -115,7 +121,7 @@ def region_of(inventory: Inventory, name: str) -> RegionImage:
         name=none.astype(object),
         capacity_rru=none,
         survives_msb_loss=none.astype(bool),
-        survives_loss_of=np.zeros((0, 0), bool),
+        survives_loss_of=np.zeros((0, len(inventory.topology.kinds)), bool),
         msb_spread_limit=none,
         rack_spread_limit=none,
         rru=np.zeros((0, types)),

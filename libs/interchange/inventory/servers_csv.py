@@ -9,17 +9,25 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import BinaryIO
 
+from libs.domain.domain_kind import KIND_RULE
 from libs.domain.inventory import Inventory
 from libs.domain.unavailability import Unavailability
 from libs.interchange.files.bounds import FILE_BYTES_MAX
 from libs.interchange.files.errors import InterchangeError, Problem
 from libs.interchange.inventory.columns import InventoryColumns
-from libs.interchange.inventory.field_mapping import FIELDS, OPTIONAL_FIELDS, FieldMapping, FieldRule
+from libs.interchange.inventory.field_mapping import (
+    FIELDS,
+    OPTIONAL_FIELDS,
+    FieldMapping,
+    FieldRule,
+    is_domain_field,
+)
+from libs.interchange.region.read import DOMAIN_PREFIX
 
 CSV_FIELDS: FieldMapping = {field: FieldRule(keys=(field,)) for field in (*FIELDS, *OPTIONAL_FIELDS)}
 """Rules for CSV: a column has the name of its field.
 
-`unavailability` (none, planned or unplanned) and the sizes are optional.
+`unavailability` (none, planned or unplanned) and the sizes are optional. So are columns such as `domain:network_block`.
 """
 COLUMNS_MAX = 200
 _LINE_BYTES_MAX = 1 << 20
@@ -37,6 +45,7 @@ def load_csv(stream: BinaryIO, file: str, rules: FieldMapping = CSV_FIELDS) -> I
     lines = array("L")
     try:
         header = [name.strip() for name in next(reader, [])]
+        rules = {name: FieldRule(keys=(name,)) for name in header if name.startswith(DOMAIN_PREFIX)} | dict(rules)
         _check_header(file, header, rules)
         hint = f"; the columns are {', '.join(header)[:500]}"
         columns = InventoryColumns(file, rules, "server", "column", hint=hint, lacks="nothing in")
@@ -79,7 +88,11 @@ def _check_header(file: str, header: list[str], rules: FieldMapping) -> None:
     twice = sorted({name for name in header if header.count(name) > 1})
     if twice:
         raise _wrong(file, f"has two columns called {twice[0]!r}")
-    rule_keys = {field: rules[field].keys for field in FIELDS if rules[field].default is None}
+    for name in header:
+        if name.startswith(DOMAIN_PREFIX) and not is_domain_field(name):
+            raise InterchangeError([Problem(file, None, name, KIND_RULE)])
+    needed = [field for field in rules if field in FIELDS or is_domain_field(field)]
+    rule_keys = {field: rules[field].keys for field in needed if rules[field].default is None}
     lacking = {field: [key for key in keys if key not in header] for field, keys in rule_keys.items()}
     fields = [field for field, keys in lacking.items() if keys]
     if not fields:

@@ -8,6 +8,7 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
+from libs.domain.domain_kind import DOMAINS_MAX, KINDS_MAX
 from libs.domain.region_import import Import, ImportStatus
 from libs.store.fleet.hardware_types import ensure_hardware_types, fill_attributes
 from libs.store.fleet.imports import StaleImport, decide_import, load_import, lock_import
@@ -59,6 +60,30 @@ _CHANGE = f"""
     WITH {_PLACED}
     UPDATE servers SET rack_id = placed.rack_id, hardware_type_id = placed.hardware_type_id FROM placed
     WHERE placed.action = 'change' AND servers.server_id = placed.server_id"""
+# Only the kinds in which the list and the region differ.
+_SAID = """
+    SELECT action, server, server_id, said.key AS kind, said.value AS name
+    FROM import_items, jsonb_each_text(domains) AS said
+    WHERE import_id = :import_id AND action IN ('add', 'change')
+      AND said.value IS DISTINCT FROM was_domains ->> said.key"""
+_DOMAINS = f"""
+    INSERT INTO domains (region_id, kind, name)
+    SELECT DISTINCT :region_id, kind, name FROM ({_SAID}) AS said WHERE name IS NOT NULL ORDER BY kind, name
+    ON CONFLICT DO NOTHING"""
+_LEAVE_DOMAINS = f"""
+    DELETE FROM server_domains USING ({_SAID}) AS said
+    WHERE server_domains.server_id = said.server_id AND server_domains.kind = said.kind"""
+_ENTER_DOMAINS = f"""
+    INSERT INTO server_domains (region_id, server_id, kind, domain_id)
+    SELECT :region_id, servers.server_id, domains.kind, domain_id FROM ({_SAID}) AS said
+    JOIN servers ON servers.region_id = :region_id AND servers.name = said.server AND decommissioned_at IS NULL
+    JOIN domains ON domains.region_id = :region_id AND domains.kind = said.kind AND domains.name = said.name"""
+# Domains stand in a table of their own, and a plan that knows other ones must not bind the server.
+_RAISE = f"""
+    UPDATE servers SET generation = generation + 1 FROM ({_SAID}) AS said WHERE servers.server_id = said.server_id"""
+_KINDS = """
+    SELECT count(*) AS kinds, coalesce(max(domains), 0) AS domains FROM (
+        SELECT count(*) AS domains FROM domains WHERE region_id = :region_id GROUP BY kind) AS found"""
 _TYPES = f"SELECT DISTINCT hardware_type {_ITEMS} ORDER BY 1"
 _ATTRIBUTES = "SELECT attributes FROM imports WHERE import_id = :import_id"
 _END_EVENTS = """
@@ -88,7 +113,7 @@ def confirm_import(tx: Transaction, region_name: str, import_id: int, *, actor: 
     cover its reservation.
 
     Raises NotFound. Raises StaleImport in these cases: the import was discarded; a server changed since; the name of a
-    new server is taken; a rack or MSB has another parent by now.
+    new server is taken; a rack or MSB has another parent by now; the region would have too many kinds of domain.
     """
     found = lock_import(tx, region_name, import_id)
     if found.status is ImportStatus.CONFIRMED:
@@ -112,6 +137,11 @@ def confirm_import(tx: Transaction, region_name: str, import_id: int, *, actor: 
         run(statement)
     if run(_ADD) != found.counts["add"] or run(_CHANGE) != found.counts["change"]:
         raise StaleImport(import_id, "a rack or an MSB in it has another parent by now")
+    run(_DOMAINS)
+    _require_few_domains(tx, import_id, values)
+    run(_LEAVE_DOMAINS)
+    run(_ENTER_DOMAINS)
+    run(_RAISE)
     run(_END_EVENTS)
     run(_OPEN_EVENTS)
     refresh_unavailability(tx, region_id, now=now)
@@ -121,6 +151,12 @@ def confirm_import(tx: Transaction, region_name: str, import_id: int, *, actor: 
     if found.counts["add"]:
         run("ANALYZE servers, racks")  # or the planner would use outdated statistics
     return load_import(tx, region_name, import_id)
+
+
+def _require_few_domains(tx: Transaction, import_id: int, values: dict[str, object]) -> None:
+    kinds, most = tx.execute(sa.text(_KINDS), values).one()
+    if kinds > KINDS_MAX or most > DOMAINS_MAX:
+        raise StaleImport(import_id, "with another import, the region has too many kinds of domain, or domains of one")
 
 
 def _require_unchanged(tx: Transaction, import_id: int, values: dict[str, object]) -> None:

@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
+from psycopg.types.json import Jsonb
 
 from libs.domain.arrays import Indices
+from libs.domain.fleet import Topology
 from libs.domain.inventory import Inventory
-from libs.domain.inventory_diff import ImportAction, ImportItems, ImportMode, KnownServers
+from libs.domain.inventory_diff import ImportAction, ImportItems, ImportMode, KnownServers, domain_names
 from libs.domain.page import Page
 from libs.domain.region_import import Import, ImportItem, ImportStatus
 from libs.store.fleet.regions import load_region
@@ -160,11 +162,25 @@ def _columns(import_id: int, known: KnownServers, inventory: Inventory, items: I
         "rack": says(theirs.racks[inventory.rack]),
         "hardware_type": says(inventory.hardware_types[inventory.hardware_type]),
         "unavailability": said,
+        "domains": _domains(theirs, inventory.domain, of, theirs),
         "was_msb": was(ours.msbs[ours.rack_msb[known.rack]]),
         "was_rack": was(ours.racks[known.rack]),
         "was_hardware_type": was(known.hardware_type),
         "was_unavailability": reported,
+        "was_domains": _domains(ours, known.domain, at, theirs),
     }
+
+
+def _domains(topology: Topology, domain: Indices, rows: Indices, listed: Topology) -> list[object]:
+    """Return kind -> name of the domain at each of `rows`, for the kinds of the list; None for a row of -1."""
+    if not listed.kinds:
+        return [None] * len(rows)
+    names = [_picked(domain_names(topology, domain, kind.name), rows) for kind in listed.kinds]
+    kinds = [kind.name for kind in listed.kinds]
+    return [
+        None if row < 0 else Jsonb(dict(zip(kinds, values, strict=True)))
+        for row, *values in zip(rows.tolist(), *names, strict=True)
+    ]
 
 
 def _picked(values: np.ndarray, rows: Indices) -> list[object]:

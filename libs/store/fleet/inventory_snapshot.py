@@ -8,7 +8,7 @@ from libs.domain.arrays import Indices
 from libs.domain.inventory_diff import KnownServers
 from libs.store.fleet.regions import load_region
 from libs.store.fleet.snapshot import LEAVING
-from libs.store.fleet.topology import load_topology, rows_of
+from libs.store.fleet.topology import load_server_domains, load_topology, rows_of
 from libs.store.platform.bulk import copy_out, raw_rows
 from libs.store.platform.database import Transaction
 
@@ -49,6 +49,7 @@ def load_known_servers(tx: Transaction, region_name: str) -> KnownServers:
         generation=found["generation"].astype(np.int64),
         name=name,
         rack=rack,
+        domain=load_server_domains(tx, region_id, topology_ids, found["id"].astype(np.int64)),
         hardware_type=hardware_type,
         reservation=reservation,
         leaving=found["leaving"].copy(),

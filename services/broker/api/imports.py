@@ -76,10 +76,14 @@ class ImportItemOut(ResponseModel):
     rack: str | None
     hardware_type: str | None
     unavailability: str | None
+    domains: dict[str, str | None] | None = Field(
+        description="Domains of further kinds by kind, such as network_block; null: the server has no place of the kind"
+    )
     was_msb: str | None
     was_rack: str | None
     was_hardware_type: str | None
     was_unavailability: str | None
+    was_domains: dict[str, str | None] | None
     message: str = Field(description="For people: the action, or the reason for no action")
 
 

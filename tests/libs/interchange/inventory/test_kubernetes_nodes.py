@@ -86,6 +86,22 @@ def test_a_cluster_in_a_cloud_needs_to_know_its_racks_only() -> None:
     ]
 
 
+def test_labels_name_further_domains() -> None:
+    keys = ["rack=topology.k8s.aws/network-node-layer-3", "domain:network_block=topology.k8s.aws/network-node-layer-3"]
+    found = load("eks.json", keys=keys)
+    [kind] = found.topology.kinds
+    nodes = json.loads((NODES / "eks.json").read_text())["items"]
+    labels = [one["metadata"]["labels"]["topology.k8s.aws/network-node-layer-3"] for one in nodes]
+    assert (kind.name, kind.names_of(found.domain[:, 0]).tolist()) == ("network_block", labels)
+    with pytest.raises(InterchangeError) as error:
+        load("eks.json", keys=[keys[0], "domain:network_block=no.such/label"])
+    [problem] = error.value.problems
+    assert problem.field == "domain:network_block"
+    assert problem.message == (
+        "no node has a label no.such/label: name the right one with --map domain:network_block=KEY"
+    )
+
+
 def test_labels_are_joined_and_an_unknown_state_is_down() -> None:
     block = "cloud.google.com/gce-topology-block+cloud.google.com/gce-topology-subblock"
     inventory = load("gke.json", keys=[f"rack={block}"])

@@ -11,7 +11,7 @@ from libs.domain.inventory import Inventory
 from libs.interchange.files.errors import InterchangeError
 from libs.interchange.inventory import servers_csv
 from libs.interchange.inventory.field_mapping import mapping_of
-from libs.interchange.inventory.inventory import dump_inventory, load_inventory
+from libs.interchange.inventory.inventory import dump_inventory, load_inventory, region_of
 from libs.interchange.inventory.servers_csv import CSV_FIELDS, load_csv
 
 HEADER = "server,datacenter,msb,rack,hardware_type"
@@ -109,3 +109,34 @@ def test_whatever_a_file_says_it_is_read_or_refused_by_name(rows: list[list[str]
         assert again.server.tolist() == inventory.server.tolist()
         assert again.topology.racks[again.rack].tolist() == inventory.topology.racks[inventory.rack].tolist()
         assert again.unavailability.tolist() == inventory.unavailability.tolist()
+
+
+def test_further_domains_come_from_columns_and_from_other_names() -> None:
+    text = HEADER + ",domain:network_block,PDU\ns-1,dc-1,m,r,hw-a,b-1,p9\ns-2,dc-1,m,r,hw-a,,p8\n"
+    inventory = read(text, keys=["domain:power_row=PDU"], defaults=["domain:cooling={msb}"])
+    kinds = inventory.topology.kinds
+    assert [kind.name for kind in kinds] == ["cooling", "network_block", "power_row"]
+    found = {kind.name: kind.names_of(inventory.domain[:, j]).tolist() for j, kind in enumerate(kinds)}
+    assert found == {"cooling": ["m", "m"], "network_block": ["b-1", None], "power_row": ["p9", "p8"]}
+    again = load_inventory({"servers.parquet": dump_inventory(inventory)})
+    assert [kind.name for kind in again.topology.kinds] == [kind.name for kind in kinds]
+    assert again.domain.tolist() == inventory.domain.tolist()
+    stored = region_of(inventory, "west").snapshot
+    assert stored.topology.kinds == kinds
+    assert stored.servers.domain.tolist() == inventory.domain.tolist()
+
+
+@pytest.mark.parametrize(
+    ("text", "keys", "says"),
+    [
+        (",domain:Power Row\ns-1,dc-1,m,r,hw-a,x\n", (), "is not a kind"),
+        (",domain:rack\ns-1,dc-1,m,r,hw-a,x\n", (), "is not a kind"),
+        ("\ns-1,dc-1,m,r,hw-a\n", ("domain:power_row=PDU",), "there is no column 'PDU'"),
+        (",PDU\ns-1,dc-1,m,r,hw-a,\n", ("domain:power_row=PDU",), "no server has a column PDU"),
+        ("\ns-1,dc-1,m,r,hw-a\n", ("domain:Power=PDU",), "is not a field; fields are"),
+    ],
+)
+def test_wrong_kinds_of_domain_are_named(text: str, keys: tuple[str, ...], says: str) -> None:
+    with pytest.raises(InterchangeError, match=says) as caught:
+        read(HEADER + text, keys=keys)
+    assert str(caught.value.problems[0].field).startswith("domain:")

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from libs.domain.domain_kind import KINDS_MAX
 from libs.domain.inventory import Inventory
-from libs.domain.inventory_diff import ImportMode, KnownServers, diff_inventory, find_conflicts
+from libs.domain.inventory_diff import ImportMode, KnownServers, diff_inventory, domain_names, find_conflicts
 from libs.domain.region_import import Import, ImportStatus, describe_item
 from libs.domain.reservation import ReservationSpec
 from libs.domain.retirement import RetirementStatus
@@ -282,3 +283,83 @@ def test_any_list_applied_is_what_it_said_and_twice_is_once(
     assert as_rows(known(database, region)) == expected
     again = propose(database, then, mode, region)
     assert set(done(again.counts)) <= {"keep"}
+
+
+def with_blocks(rows: Mapping[str, Row], blocks: Mapping[str, str]) -> Inventory:
+    lines = ["server,datacenter,msb,rack,hardware_type,unavailability,domain:block"]
+    lines += [f"{name},dc-00,{','.join(row)},{blocks.get(name, '')}" for name, row in rows.items()]
+    return load_csv(io.BytesIO("\n".join(lines).encode()), "list.csv")
+
+
+def propose_list(database: Database, inventory: Inventory) -> Import:
+    there = known(database)
+    items = diff_inventory(there, inventory, ImportMode.MERGE)
+    with database.write() as tx:
+        return propose_import(tx, "west", there, inventory, items, mode=ImportMode.MERGE, proposed_by="olga", now=NOW)
+
+
+def blocks_of(database: Database) -> dict[str, str]:
+    there = known(database)
+    found = domain_names(there.topology, there.domain, "block")
+    return {str(name): str(block) for name, block in zip(there.name, found, strict=True) if block is not None}
+
+
+def test_a_list_gives_servers_their_domains_and_corrects_them(database: Database) -> None:
+    stored(database, region_image(reservations={"web": WEB}, current={"server-00": "web"}))
+    rows = WEST | {"new": ("msb-00", "rack-00", "hw-a", "none")}
+    first = {"server-00": "b1", "server-01": "b1", "server-02": "b2", "new": "b2"}
+    found = propose_list(database, with_blocks(rows, first))
+    assert done(found.counts) == {"add": 1, "change": 3}
+    assert says(database, found, "change")["server-00"] == "block none to b1"  # a bound server too
+    assert says(database, found, "add")["new"] == "new in rack-00, msb-00, dc-00, block b2: hw-a"
+    assert blocks_of(database) == {}
+    with database.snapshot() as tx:
+        before = {server.name: server.generation for server in list_servers(tx, "west", ServerFilter()).items}
+    confirm(database, found)
+    assert blocks_of(database) == first
+    with database.snapshot() as tx:
+        after = {server.name: server.generation for server in list_servers(tx, "west", ServerFilter()).items}
+    raised = {name for name, generation in before.items() if after[name] > generation}
+    assert raised == {"server-00", "server-01", "server-02"}, "a plan of before leaves them alone"
+    second = {"server-00": "b1", "server-01": "b3", "new": "b2"}
+    found = propose_list(database, with_blocks(rows, second))
+    assert done(found.counts) == {"change": 2}
+    assert says(database, found, "change") == {"server-01": "block b1 to b3", "server-02": "block b2 to none"}
+    confirm(database, found)
+    assert blocks_of(database) == second
+    assert done(propose(database, rows).counts) == {}, "a list without the kind says nothing about it"
+    assert done(propose_list(database, with_blocks(rows, second)).counts) == {}
+
+
+def test_a_region_has_at_most_eight_kinds_of_domain(database: Database) -> None:
+    stored(database, region_image())
+
+    def of_kinds(first: int, end: int) -> Inventory:
+        kinds = [f"domain:k{number}" for number in range(first, end)]
+        lines = [",".join(["server,datacenter,msb,rack,hardware_type", *kinds])]
+        lines += [",".join([name, "dc-00", *row[:3], *(["x"] * len(kinds))]) for name, row in WEST.items()]
+        return load_csv(io.BytesIO("\n".join(lines).encode()), "list.csv")
+
+    wide, other = propose_list(database, of_kinds(0, KINDS_MAX)), propose_list(database, of_kinds(8, 9))
+    confirm(database, wide)
+    [(field, message)] = find_conflicts(known(database).topology, of_kinds(8, 9).topology)
+    assert (field, message) == (
+        "domain:k8",
+        "with k8 the region has 9 kinds of domain; at most 8 are allowed",
+    )
+    with pytest.raises(StaleImport):
+        confirm(database, other)
+    assert len(known(database).topology.kinds) == KINDS_MAX
+
+
+def test_an_import_with_too_many_kinds_meets_another_that_changed_no_server(database: Database) -> None:
+    stored(database, region_image())
+    one = ("server-00", "server-01")
+    wide = ["server,datacenter,msb,rack,hardware_type," + ",".join(f"domain:k{n}" for n in range(KINDS_MAX))]
+    wide += [f"{one[0]},dc-00,{','.join(WEST[one[0]][:3])}" + ",x" * KINDS_MAX]
+    more = ["server,datacenter,msb,rack,hardware_type,domain:k9", f"{one[1]},dc-00,{','.join(WEST[one[1]][:3])},x"]
+    first, second = (propose_list(database, load_csv(io.BytesIO("\n".join(t).encode()), "l.csv")) for t in (wide, more))
+    confirm(database, first)
+    with pytest.raises(StaleImport, match="too many kinds of domain"):
+        confirm(database, second)
+    assert len(known(database).topology.kinds) == KINDS_MAX
