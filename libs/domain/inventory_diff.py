@@ -137,8 +137,8 @@ def domain_names(topology: Topology, domain: Indices, kind: str) -> Names:
 
 
 def find_conflicts(known: Topology, listed: Topology) -> list[tuple[str, str]]:
-    """Return (field, message) for each rack and MSB that the list puts in another place than the region does, and for
-    kinds of domain beyond KINDS_MAX and domains beyond DOMAINS_MAX. Return at most CONFLICTS_MAX.
+    """Return (field, message) for each rack and MSB that the list puts in another place than the region does. Return at
+    most CONFLICTS_MAX, with those of too many kinds of domain, and of too many domains of one kind.
     """
     found = [
         *_elsewhere("msb", "datacenter", known.msbs, known.datacenters[known.msb_datacenter], listed.msbs,
