@@ -254,6 +254,14 @@ def get(
             help="only matching items; repeatable. FIELD is a column; the answer to a wrong one lists the right ones",
         ),
     ] = None,
+    order: Annotated[
+        str | None,
+        typer.Option(
+            "--order",
+            metavar="FIELD",
+            help="order of reservations, such as held_rru for the least first, or -held_rru for the most",
+        ),
+    ] = None,
     limit: Annotated[int, typer.Option(min=1, max=1_000_000, metavar="N", help="items of a list, at most")] = 100,
     output: OutputOption = Output.TABLE,
 ) -> None:
@@ -265,6 +273,8 @@ def get(
         (print_json if output is Output.JSON else print_document)(document)
         return
     filters = dict(_pair(text, FILTERS.get(noun, {})) for text in where or [])
+    if order is not None:
+        filters["order"] = order
     found = list(islice(_items(client, noun, filters), limit + 1))
     items = found[:limit]
     if output is Output.JSON:

@@ -13,7 +13,7 @@ from libs.domain.page import Page
 from libs.domain.reservation import Reservation, ReservationKind, ReservationName, ReservationSpec
 from libs.domain.reservation_phase import ReservationPhase
 from libs.reconcile.errors import StaleGeneration
-from libs.store.capacity.coverage import SHORT, coverage_query, load_coverage
+from libs.store.capacity.coverage import NONE_KNOWN, Coverages, load_coverages
 from libs.store.capacity.held_classes import hold_class
 from libs.store.capacity.reservation_specs import delete_spec_rows, load_specs, spec_columns, write_spec_rows
 from libs.store.platform.database import Transaction
@@ -21,7 +21,7 @@ from libs.store.platform.refusals import AlreadyExists, NotFound
 from libs.store.tables import regions, reservation_statuses, reservations
 
 _found = reservation_statuses
-_SELECT = (
+SELECT = (
     sa.select(
         reservations,
         regions.c.name.label("region"),
@@ -36,16 +36,7 @@ _SELECT = (
     .join(regions, regions.c.region_id == reservations.c.region_id)
     .outerjoin(_found, _found.c.reservation_id == reservations.c.reservation_id)
 )
-
-_SHORT = sa.text(f"""
-    WITH wanted AS (
-        SELECT reservation_id, capacity_rru, survives_msb_loss FROM reservations
-        WHERE deleted_at IS NULL AND NOT scheduled AND reservation_id > :short_after
-        AND (CAST(:short_region AS text) IS NULL
-            OR region_id = (SELECT region_id FROM regions WHERE name = :short_region))
-        AND (CAST(:short_owner AS text) IS NULL OR owner = :short_owner)
-    ), {coverage_query("target")}
-    SELECT reservation_id FROM coverage WHERE {SHORT}""")
+"""The rows that with_parts needs."""
 
 
 def create_reservation(
@@ -117,17 +108,17 @@ def delete_reservation(tx: Transaction, reservation_id: int, *, generation: int,
 
 def load_reservation(tx: Transaction, reservation_id: int) -> Reservation:
     """Return one reservation, deleted or not. Raises NotFound."""
-    rows = tx.execute(_SELECT.where(reservations.c.reservation_id == reservation_id)).mappings().all()
+    rows = tx.execute(SELECT.where(reservations.c.reservation_id == reservation_id)).mappings().all()
     if not rows:
         raise NotFound("reservation", reservation_id)
-    return _with_parts(tx, rows)[0]
+    return with_parts(tx, rows)[0]
 
 
 def find_reservation(tx: Transaction, region: str, name: str) -> Reservation | None:
     """Return the live reservation called `name`; None if there is none."""
     live = reservations.c.deleted_at.is_(None)
-    rows = tx.execute(_SELECT.where(regions.c.name == region, reservations.c.name == name, live)).mappings().all()
-    return _with_parts(tx, rows)[0] if rows else None
+    rows = tx.execute(SELECT.where(regions.c.name == region, reservations.c.name == name, live)).mappings().all()
+    return with_parts(tx, rows)[0] if rows else None
 
 
 def live_names(tx: Transaction, region: str) -> frozenset[str]:
@@ -151,50 +142,6 @@ def list_reservation_names(
     return Page.of([ReservationName(**row) for row in rows], limit, lambda one: one.reservation_id)
 
 
-def list_reservations(
-    tx: Transaction,
-    *,
-    region: str | None = None,
-    owner: str | None = None,
-    name: str | None = None,
-    kind: ReservationKind | None = None,
-    phase: ReservationPhase | None = None,
-    short: bool | None = None,
-    after: int | None = None,
-    limit: int = 100,
-) -> Page[Reservation]:
-    """Return a page of reservations in order of id. `after` is the last id of the page before. Deleted reservations are
-    listed only with phase=DELETED.
-
-    short   True: only reservations that their targets do not cover; False: only covered ones; None: both
-    """
-    query = _SELECT.order_by(reservations.c.reservation_id).limit(limit + 1)
-    wanted = {
-        regions.c.name: region,
-        reservations.c.owner: owner,
-        reservations.c.name: name,
-        reservations.c.kind: kind,
-    }
-    query = query.where(*(column == value for column, value in wanted.items() if value is not None))
-    deleted = reservations.c.deleted_at.is_not(None)
-    query = query.where(deleted if phase is ReservationPhase.DELETED else ~deleted)
-    if phase is ReservationPhase.SCHEDULED:
-        query = query.where(reservations.c.scheduled)
-    elif phase is ReservationPhase.PENDING:
-        query = query.where(_found.c.phase.is_(None), ~reservations.c.scheduled)
-    elif phase in (ReservationPhase.GRANTED, ReservationPhase.DEGRADED):
-        query = query.where(_found.c.phase == phase)
-    if short is not None:
-        # Restrict it to the candidates, because coverage counts every server of a reservation.
-        among = _SHORT.bindparams(short_after=after or 0, short_region=region, short_owner=owner)
-        is_short = reservations.c.reservation_id.in_(among.columns(sa.column("reservation_id", sa.BigInteger)))
-        query = query.where(is_short if short else ~is_short)
-    if after is not None:
-        query = query.where(reservations.c.reservation_id > after)
-    rows = tx.execute(query).mappings().all()
-    return Page.of(_with_parts(tx, rows), limit, lambda reservation: reservation.reservation_id)
-
-
 def _require_generation(tx: Transaction, reservation_id: int, generation: int) -> sa.Row[tuple[int, int, datetime]]:
     """Lock the row of a reservation until the transaction ends, and return the row. Raises NotFound, and
     StaleGeneration unless the reservation is live and at `generation`.
@@ -213,11 +160,13 @@ def _require_generation(tx: Transaction, reservation_id: int, generation: int) -
     return row
 
 
-def _with_parts(tx: Transaction, rows: Sequence[sa.RowMapping]) -> list[Reservation]:
-    """Return reservations with their specs and coverage, by a fixed number of queries per page."""
+def with_parts(tx: Transaction, rows: Sequence[sa.RowMapping], known: Coverages = NONE_KNOWN) -> list[Reservation]:
+    """Return reservations with their specs and coverage, by a fixed number of queries per page. `known` has the
+    coverages that the caller knows.
+    """
     ids = [row["reservation_id"] for row in rows]
     specs = load_specs(tx, rows)
-    current, target, held = (load_coverage(tx, ids, which) for which in ("current", "target", "held"))
+    coverages = load_coverages(tx, ids, known)
     return [
         Reservation(
             reservation_id=row["reservation_id"],
@@ -231,9 +180,9 @@ def _with_parts(tx: Transaction, rows: Sequence[sa.RowMapping]) -> list[Reservat
             created_at=row["created_at"],
             deleted_at=row["deleted_at"],
             finding=_finding(row),
-            current=current[row["reservation_id"]],
-            target=target[row["reservation_id"]],
-            held=held[row["reservation_id"]],
+            current=coverages["current"][row["reservation_id"]],
+            target=coverages["target"][row["reservation_id"]],
+            held=coverages["held"][row["reservation_id"]],
         )
         for row in rows
     ]

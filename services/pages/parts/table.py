@@ -92,6 +92,8 @@ class Table:
     also          further parameters of the URL that leave rows out
     searched      whether `q` filters by text; the table applies it to all values
     empty         a sentence for a table without rows, which says what to do
+    order         what `sort` is without it in the URL
+    ordered       whether the rows are in the asked order already, and a cursor belongs to one order
     cut           a sentence about rows that were not read; "" if all were
     next_cursor   the API's cursor of the next part; None: there is none
     act           the link of a row to a form about it; None: rows have none
@@ -109,6 +111,7 @@ class Table:
     also: Sequence[str] = ()
     searched: bool = True
     order: str = ""
+    ordered: bool = False
     cut: str = ""
     key: str = ""
     next_cursor: str | None = None
@@ -137,7 +140,7 @@ class Table:
         rows = [row for row in self.rows if all(word in self._searchable(row) for word in words)]
         key, down = self.sort
         column = next((c for c in self.columns if c.key == key), None)
-        if column is None:
+        if column is None or self.ordered:
             return rows
         known = [row for row in rows if column.value(row) is not None]
         unknown = [row for row in rows if column.value(row) is None]
@@ -204,7 +207,8 @@ class Table:
         first_down = column.number
         turned = not down if key == column.key else first_down
         sort = f"-{column.key}" if turned else column.key
-        return self.url(**{self.parameter("sort"): sort, self.parameter("page"): None})
+        from_begin = {self.parameter("after"): None} if self.ordered else {}
+        return self.url(**{self.parameter("sort"): sort, self.parameter("page"): None, **from_begin})
 
     @property
     def csv_url(self) -> str:

@@ -19,8 +19,10 @@ from services.pages.visit import Shown, View, Visit
 
 TIME = "datetime-local"
 """Kind of a field with a time in UTC."""
-_OVER_MORE = frozenset({"q", "sort", "page", "format"})
-"""Parameters for which a page reads ITEMS_MAX rows. It reads no more than it shows for the others, to be quick."""
+_OVER_MORE = frozenset({"q", "page", "format"})
+"""Parameters for which a page reads ITEMS_MAX rows, as for `sort` where the API has no order. It reads no more than it
+shows for the others, to be quick.
+"""
 
 
 def no_choices(visit: Visit, rows: Sequence[Json]) -> Sequence[Choice]:
@@ -39,6 +41,8 @@ class Listing:
     choices   filters with fixed values, which may come from the rows
     fields    filters that a person types; their keys are in `filters`
     fixed     parameters that the API always gets
+    order     what the table is sorted by at first, as in `sort`
+    orders    each column -> its `order` in the API; empty: the page sorts what it reads
     intro     a sentence above the table
     empty     a sentence for a list without rows, which says what to do
     editor    the form about a row; None: rows have none
@@ -54,6 +58,7 @@ class Listing:
     fields: Sequence[Field] = ()
     fixed: Mapping[str, str] = field(default_factory=dict)
     order: str = ""
+    orders: Mapping[str, str] = field(default_factory=dict)
     intro: str = ""
     editor: Editor | None = None
 
@@ -72,10 +77,15 @@ def _show(listing: Listing, visit: Visit) -> Shown | Response:
         opened = found
     region: str | None = visit.request.path_params.get("region")
     query = {**({} if region is None else {"region": region}), **_filters(listing, visit), **listing.fixed}
-    most = ITEMS_MAX if visit.query.keys() & _OVER_MORE else ROWS_MAX
+    where = [part for key, value in query.items() for part in ("--where", f"{key}={value}")]
+    order = _order(listing, visit)
+    if order:
+        query["order"] = order
+        where.append(f"--order={order}")
+    over_more = _OVER_MORE if listing.orders else _OVER_MORE | {"sort"}
+    most = ITEMS_MAX if visit.query.keys() & over_more else ROWS_MAX
     part = visit.api.part(f"/v1/{listing.noun}", most=most, cursor=visit.query.get("after"), **query)
     choices = listing.choices(visit, part.items)
-    where = (part for key, value in query.items() for part in ("--where", f"{key}={value}"))
     editor = listing.editor
     table = Table(
         name=listing.section,
@@ -89,6 +99,7 @@ def _show(listing: Listing, visit: Visit) -> Shown | Response:
         also=listing.filters,
         empty=listing.empty,
         order=listing.order,
+        ordered=bool(listing.orders),
         next_cursor=part.next_cursor,
         act=None if editor is None else partial(editor.link, visit),
     )
@@ -124,6 +135,14 @@ def _filters(listing: Listing, visit: Visit) -> dict[str, Any]:
             except WrongField:
                 found[key] = visit.query[key]
     return found
+
+
+def _order(listing: Listing, visit: Visit) -> str:
+    """Return the API's order that the URL asks for; "" if the API has none for this list."""
+    asked = visit.query.get("sort", listing.order)
+    key = asked.removeprefix("-")
+    order = listing.orders.get(key, "")
+    return f"-{order}" if order and asked != key else order
 
 
 def values_of_rows(

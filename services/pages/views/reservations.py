@@ -73,6 +73,17 @@ RESERVATIONS = Listing(
     choices=_choices,
     empty="There is no reservation yet. Ask for the first one.",
     order="name",
+    orders={
+        "name": "name",
+        "owner": "owner",
+        "phase": "phase",
+        "promised": "capacity_rru",
+        "target": "target_rru",
+        "held": "held_rru",
+        "after": "held_after_msb_loss_rru",
+        "short": "shortfall_rru",
+        "ready": "ready",
+    },
 )
 
 

@@ -9,15 +9,17 @@ from pydantic import ConfigDict, Field
 
 from libs.domain.principal import Role
 from libs.domain.reservation import ReservationKind
+from libs.domain.reservation_order import RESERVATION_ORDERS
 from libs.domain.reservation_phase import ReservationPhase
 from libs.store.capacity.readiness_history import load_readiness_histories
+from libs.store.capacity.reservation_lists import ReservationFilter, list_ordered_reservations, list_reservations
 from libs.store.capacity.reservation_servers import count_servers
-from libs.store.capacity.reservations import list_reservations, load_reservation
+from libs.store.capacity.reservations import load_reservation
 from libs.store.fleet.motions import load_motions
 from libs.store.platform.database import Transaction
 from libs.web.auth import Asking, require
 from libs.web.context import Context
-from libs.web.cursors import Paging, next_cursor
+from libs.web.cursors import OrderedPaging, next_cursor
 from libs.web.generations import ExpectedGeneration, etag
 from libs.web.idempotency import Answer, Write
 from libs.web.model import ID_MAX, Name, PageOf, RequestModel, SomeName
@@ -27,6 +29,7 @@ from libs.web.specs import SpecIn
 from services.portal.api.capacity_request_out import CapacityRequestOut
 from services.portal.api.capacity_requests import DryRun, answer_submission
 from services.portal.api.dry_runs import answer_dry_run
+from services.portal.api.reservation_orders import OrderName, cursor_of, place_of
 from services.portal.api.reservation_out import ReservationOut, reservation_out
 from services.portal.submit_requests import require_region, submit_create, submit_delete, submit_resize
 
@@ -100,7 +103,7 @@ def create_reservation(
 @router.get("", operation_id="list_reservations")
 def get_reservations(
     context: Context,
-    paging: Paging,
+    paging: OrderedPaging,
     region: Annotated[SomeName | None, Query(description="Of this region only")] = None,
     owner: Annotated[SomeName | None, Query(description="Of this owner only")] = None,
     name: Annotated[SomeName | None, Query(description="Of this name only")] = None,
@@ -111,27 +114,27 @@ def get_reservations(
     short: Annotated[
         bool | None, Query(description="true: only reservations whose targets fall short; false: only the others")
     ] = None,
+    order: OrderName = None,
 ) -> PageOf[ReservationOut]:
-    """List reservations in the order of their creation. The list omits server counts by type and MSB."""
-    after = paging.after(_NOUN)
+    """List reservations in the order of their creation, or in the given one. The list omits server counts by type and
+    MSB.
+    """
+    wanted = ReservationFilter(region=region, owner=owner, name=name, kind=kind, phase=phase, short=short)
     with context.database.snapshot() as tx:
         if region is not None:
             require_region(tx, region, location="query")
-        page = list_reservations(
-            tx,
-            region=region,
-            owner=owner,
-            name=name,
-            kind=kind,
-            phase=phase,
-            short=short,
-            after=after,
-            limit=paging.limit,
-        )
-        ids = [one.reservation_id for one in page.items]
+        if order is None:
+            page = list_reservations(tx, wanted, after=paging.after(_NOUN), limit=paging.limit)
+            found, cursor = page.items, next_cursor(_NOUN, page.next_cursor)
+        else:
+            asked = RESERVATION_ORDERS[order]
+            after = place_of(paging, asked)
+            found, last = list_ordered_reservations(tx, wanted, asked, after=after, limit=paging.limit)
+            cursor = cursor_of(asked, last)
+        ids = [one.reservation_id for one in found]
         histories, motions = load_readiness_histories(tx, ids), load_motions(tx, ids)
-    items = [reservation_out(one, histories[i], motions[i]) for i, one in zip(ids, page.items, strict=True)]
-    return PageOf(items=items, next_cursor=next_cursor(_NOUN, page.next_cursor))
+    items = [reservation_out(one, histories[i], motions[i]) for i, one in zip(ids, found, strict=True)]
+    return PageOf(items=items, next_cursor=cursor)
 
 
 @router.get(

@@ -89,6 +89,13 @@ def test_a_region_from_import_to_export(plimsoll: Plimsoll, tmp_path: Path) -> N
     assert "error" not in plimsoll("plan", "west").stdout, "nothing went wrong"
     assert "There is no region wset. `plimsoll get regions` lists them." in plimsoll("status", "wset").stderr
 
+    ordered = document(plimsoll("get", "reservations", "-w", "region=west", "--order", "-capacity_rru", "-o", "json"))
+    sizes = [one["spec"]["capacity_rru"] for one in ordered["items"]]
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[0] > sizes[-1]
+    assert "must be one of name, owner" in plimsoll("get", "reservations", "--order", "size").stderr
+    assert "no such field" in plimsoll("get", "servers", "--order", "name").stderr
+
     assert "there are more" in plimsoll("get", "servers", "--limit", 47).stderr
     assert plimsoll("get", "servers", "--limit", 48).stderr == ""
     drain = ("drain", "server", "server-01", "-r", "west")

@@ -4,10 +4,12 @@ import csv
 import io
 import re
 from datetime import datetime, timedelta
+from unittest.mock import Mock
 
 import pytest
 
 from services.pages.parts.table import ROWS_MAX, Column, Table
+from services.pages.views.reservations import RESERVATIONS
 from tests.services.pages.test_pages import text_of
 
 
@@ -168,6 +170,37 @@ def test_a_list_longer_than_a_part_goes_on_by_links(log_in, world, monkeypatch, 
         assert order.removeprefix("?") in address
     assert len(seen) == len(set(seen)) == 240
     assert f'href="/regions/west/servers{order}">First rows</a>' in page
+
+
+@pytest.mark.parametrize("sort", [f"{sign}{key}" for key in RESERVATIONS.orders for sign in ("", "-")])
+def test_reservations_come_in_the_order_of_the_api_part_by_part(log_in, world, monkeypatch, sort) -> None:
+    browser = log_in(world.viewer)
+    listed = "/regions/west/reservations?format=csv"
+    titles = {column.key: column.title for column in RESERVATIONS.columns(Mock())}
+    assert RESERVATIONS.orders.keys() == titles.keys(), "the API has an order for every column"
+    rows = rows_of(browser.get(f"{listed}&sort={sort}"))
+    assert len(rows) > 3
+    key = sort.removeprefix("-")
+    number = key in ("promised", "target", "held", "after", "short")
+    values = [float(row[titles[key]]) if number else row[titles[key]] for row in rows]
+    assert values == sorted(values, reverse=sort.startswith("-"))
+
+    monkeypatch.setattr("services.pages.views.listing.ROWS_MAX", 2)
+    seen: list[str] = []
+    address = f"/regions/west/reservations?sort={sort}"
+    while True:
+        page = browser.get(address).text
+        seen += re.findall(r'<th scope="row"><a [^>]+>([^<]+)<', page)
+        assert f"--order={'-' if sort.startswith('-') else ''}{RESERVATIONS.orders[key]}" in page
+        following = re.search(r'<a href="([^"]+)">Next rows</a>', page)
+        if following is None:
+            break
+        assert "Search takes up to" in page
+        address = following[1].replace("&amp;", "&")
+    assert seen == [row["Reservation"] for row in rows]
+    turned = re.findall(r'<th scope="col"[^>]*>\s*<a href="([^"]+)"', page)
+    assert len(turned) == len(titles)
+    assert not any("after=" in one for one in turned), "a cursor belongs to one order"
 
 
 def table(rows: int, next_cursor: str | None = None, **query: str) -> Table:

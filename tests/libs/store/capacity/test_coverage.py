@@ -10,7 +10,7 @@ from libs.domain.retirement import RetirementKind, RetirementScope
 from libs.domain.unavailability import Unavailability, UnavailabilityScope
 from libs.ras.evaluate import coverage_of, evaluate
 from libs.store.capacity.coverage import load_coverage
-from libs.store.capacity.reservations import list_reservations
+from libs.store.capacity.reservation_lists import ReservationFilter, list_reservations
 from libs.store.fleet.retirements import announce_retirement
 from libs.store.fleet.snapshot import load_fleet_snapshot
 from libs.store.fleet.unavailability_events import open_event
@@ -150,14 +150,14 @@ def test_status_and_solves_agree_on_what_is_short(database: Database, snapshot: 
         fleet = load_fleet_snapshot(tx, "west")
         score = evaluate(fleet, fleet.servers.target)
         summary = load_region_summary(tx, "west")
-        short = list_reservations(tx, region="west", short=True).items
-        whole = list_reservations(tx, region="west", short=False).items
-        rest = list_reservations(tx, region="west", short=True, after=short[0].reservation_id).items
+        short = list_reservations(tx, ReservationFilter(region="west", short=True)).items
+        whole = list_reservations(tx, ReservationFilter(region="west", short=False)).items
+        rest = list_reservations(tx, ReservationFilter(region="west", short=True), after=short[0].reservation_id).items
         assert [one.name for one in rest] == [one.name for one in short[1:]]
-        owned = list_reservations(tx, owner=short[0].owner, short=True).items
+        owned = list_reservations(tx, ReservationFilter(owner=short[0].owner, short=True)).items
         assert {one.name for one in owned} == {one.name for one in short if one.owner == short[0].owner}
-        assert list_reservations(tx, region="east", short=True).items == ()
-        [web] = list_reservations(tx, region="west", name="web").items
+        assert list_reservations(tx, ReservationFilter(region="east", short=True)).items == ()
+        [web] = list_reservations(tx, ReservationFilter(region="west", name="web")).items
     covered = coverage_of(fleet, fleet.servers.target).shortfall
     assert summary.degraded == score.reservations_short == len(short)
     assert summary.shortfall_rru == pytest.approx(score.shortfall_rru)
@@ -173,7 +173,7 @@ def test_an_operator_sees_a_region_in_a_few_numbers(database: Database, snapshot
     with database.snapshot() as tx:
         summary = load_region_summary(tx, "west")
         places = count_by_place(tx, "west")
-        statuses = list_reservations(tx, region="west", short=True).items
+        statuses = list_reservations(tx, ReservationFilter(region="west", short=True)).items
     lacks = sorted((-one.target.shortfall_rru, one.reservation_id, one.name) for one in statuses)
     assert [(-one.shortfall_rru, one.reservation_id, one.name) for one in summary.short] == lacks
     assert [(one.name, one.message) for one in summary.short[:1]] == [("empty", None)], "no solve has looked at it"

@@ -7,7 +7,8 @@ import pytest
 import sqlalchemy as sa
 
 from libs.domain.reservation import ReservationSpec
-from libs.store.capacity.reservations import list_reservations, load_reservation, update_spec
+from libs.store.capacity.reservation_lists import list_reservations
+from libs.store.capacity.reservations import load_reservation, update_spec
 from libs.store.capacity.rru_catalogue import append_version, follow_catalogue
 from libs.store.fleet.regions import load_region
 from libs.store.platform.database import Database, Transaction

@@ -5,7 +5,7 @@ import sqlalchemy as sa
 
 from libs.domain.policy import RegionPolicy
 from libs.domain.reservation import Reservation, ReservationKind, ReservationSpec
-from libs.store.capacity.reservations import list_reservations
+from libs.store.capacity.reservation_lists import ReservationFilter, list_reservations
 from libs.store.capacity.shared_buffers import size_shared_buffers
 from libs.store.fleet.regions import load_region
 from libs.store.platform.database import Database
@@ -41,7 +41,7 @@ def buffers(database: Database, share: float) -> list[Reservation]:
     with database.write() as tx:
         size_shared_buffers(tx, load_region(tx, "west").region_id, share=share, now=NOW)
     with database.snapshot() as tx:
-        return list(list_reservations(tx, region="west", kind=ReservationKind.SHARED_BUFFER).items)
+        return list(list_reservations(tx, ReservationFilter(region="west", kind=ReservationKind.SHARED_BUFFER)).items)
 
 
 def test_size_spread_and_host_profile(database: Database) -> None:

@@ -9,7 +9,7 @@ import pytest
 from libs.domain.reservation import ReservationKind, ReservationSpec
 from libs.domain.retirement import Retirement, RetirementKind, RetirementScope, RetirementStatus, condition_of
 from libs.domain.unavailability import Unavailability, UnavailabilityScope
-from libs.store.capacity.reservations import list_reservations
+from libs.store.capacity.reservation_lists import ReservationFilter, list_reservations
 from libs.store.capacity.shared_buffers import size_shared_buffers
 from libs.store.fleet.hardware_types import ensure_hardware_types
 from libs.store.fleet.regions import load_region
@@ -92,7 +92,7 @@ class World:
 
     def require_whole(self) -> None:
         with self.database.snapshot() as tx:
-            for reservation in list_reservations(tx, region="west").items:
+            for reservation in list_reservations(tx, ReservationFilter(region="west")).items:
                 assert reservation.current.shortfall_rru == 0, f"{reservation.name} dipped"
 
     def retirement(self, one: Retirement) -> Retirement:
@@ -176,7 +176,7 @@ def test_a_rack_is_emptied_without_a_dip_and_leaves_when_due(world: World) -> No
     world.require_whole()
     with world.database.write() as tx:
         size_shared_buffers(tx, load_region(tx, "west").region_id, share=0.5, now=world.clock.now())
-        [buffer] = list_reservations(tx, region="west", kind=ReservationKind.SHARED_BUFFER).items
+        [buffer] = list_reservations(tx, ReservationFilter(region="west", kind=ReservationKind.SHARED_BUFFER)).items
     assert buffer.spec.capacity_rru == 11  # half of 21, rounded up
 
 
