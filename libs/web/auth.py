@@ -36,7 +36,7 @@ from libs.web.logins import (
     unauthenticated,
 )
 from libs.web.problems import Problem
-from libs.web.rates import RateLimits
+from libs.web.rates import RateLimits, network_of
 from libs.web.whoami import ISSUERS, WHOAMI
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class Authentication:
         if scope["type"] == "lifespan" or (scope["type"] == "http" and scope["path"] in UNLIMITED_PATHS):
             await self._app(scope, receive, send)
             return
-        address = (scope.get("client") or ("unknown", 0))[0]
+        address = network_of((scope.get("client") or ("unknown", 0))[0])
         try:
             if scope["path"] in PUBLIC_PATHS:
                 self._charge_stranger(address)

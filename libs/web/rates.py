@@ -1,4 +1,4 @@
-"""Rate limits per token and per stranger's address: token buckets in this process (ADR 0010)."""
+"""Rate limits per token and per stranger's address or network: token buckets in this process (ADR 0010)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
+from ipaddress import IPv4Address, IPv6Network, ip_address
 
 from pydantic import Field
 
@@ -31,6 +32,19 @@ class RateSettings(Settings):
             tokens=Buckets(self.rate_per_s, self.rate_burst),
             strangers=Buckets(self.stranger_rate_per_s, self.stranger_rate_burst),
         )
+
+
+def network_of(address: str) -> str:
+    """Return the key of an address in buckets: an IPv4 address itself, and the /64 of an IPv6 address, because one
+    person has all addresses in it. A text that is no address stays as it is.
+    """
+    try:
+        found = ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if isinstance(found, IPv4Address):
+        return str(found)
+    return str(found.ipv4_mapped or IPv6Network((found, 64), strict=False))
 
 
 class Buckets:

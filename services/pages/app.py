@@ -83,7 +83,7 @@ def _routes() -> Sequence[BaseRoute]:
         Route("/login", login.show_login, methods=["GET"]),
         Route("/login", _log_in, methods=["POST"]),
         Route("/login/with/{issuer}", issuer_login.begin, methods=["GET"]),
-        Route(CALLBACK, issuer_login.end, methods=["GET"]),
+        Route(CALLBACK + "/{issuer}", issuer_login.end, methods=["GET"]),
         Route("/logout", login.log_out, methods=["POST"]),
         page_route("/json/{path:path}", show_source),
     )

@@ -21,7 +21,7 @@ class LoginFailed(Exception):
     """The login cannot go on. The message is for people."""
 
 
-def address_of(client: PagesClient, attempt: Attempt, redirect_uri: str) -> str:
+def address_of(client: PagesClient, attempt: Attempt) -> str:
     """Return the address at the issuer to which the browser goes. Raises LoginFailed."""
     try:
         with Asking(KeySource(issuer=client.issuer)) as asking:
@@ -31,7 +31,7 @@ def address_of(client: PagesClient, attempt: Attempt, redirect_uri: str) -> str:
     asked = {
         "response_type": "code",
         "client_id": client.client_id,
-        "redirect_uri": redirect_uri,
+        "redirect_uri": client.redirect_uri,
         "scope": " ".join(client.scopes),
         "audience": client.audience,
         "state": attempt.state,
@@ -42,12 +42,12 @@ def address_of(client: PagesClient, attempt: Attempt, redirect_uri: str) -> str:
     return str(httpx.URL(endpoint).copy_merge_params(asked))
 
 
-def fetch_bearer(client: PagesClient, attempt: Attempt, redirect_uri: str, code: str) -> str:
+def fetch_bearer(client: PagesClient, attempt: Attempt, code: str) -> str:
     """Return the access token that the issuer gives for a code, after a check of the ID token. Raises LoginFailed."""
     form = {
         "grant_type": "authorization_code",
         "code": code,
-        "redirect_uri": redirect_uri,
+        "redirect_uri": client.redirect_uri,
         "client_id": client.client_id,
         "code_verifier": attempt.verifier,
     }

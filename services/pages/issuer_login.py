@@ -23,10 +23,10 @@ _ERROR = re.compile(r"[a-z_]{1,40}")
 def begin(request: Request) -> Response:
     """Send the browser to the issuer that the path names."""
     back, issuers = way_back(request.query_params.get("next")), site_of(request).issuers
-    client, redirect_uri = issuers.find(request.path_params["issuer"]), issuers.redirect_uri
-    if client is None or redirect_uri is None:
+    client = issuers.find(request.path_params["issuer"])
+    if client is None or issuers.callback is None:
         return form_page(request, status=404, back=back, error="The platform has no such issuer for these pages.")
-    ours = redirect_uri.removesuffix(CALLBACK)
+    ours = issuers.callback.removesuffix(CALLBACK)
     if f"{request.url.scheme}://{request.url.netloc}".lower() != ours:
         said = f"A login at {client.name} begins at {ours}, because it ends there. Open that address."
         return form_page(request, status=409, back=back, error=said)
@@ -35,7 +35,7 @@ def begin(request: Request) -> Response:
         return refusal
     attempt = Attempt.begin(client.name, back)
     try:
-        response = RedirectResponse(address_of(client, attempt, redirect_uri), 303)
+        response = RedirectResponse(address_of(client, attempt), 303)
     except LoginFailed as error:
         return form_page(request, status=502, back=back, error=str(error))
     set_attempt(request, response, attempt.text())
@@ -54,8 +54,13 @@ def _end(request: Request, attempt: Attempt | None) -> Response:
     if attempt is None or not attempt.has_state(given.get("state", "")):
         return form_page(request, status=400, back="/", error=_STALE)
     back = way_back(attempt.back)
-    client, redirect_uri = issuers.find(attempt.issuer), issuers.redirect_uri
-    if client is None or redirect_uri is None or given.get("iss", client.issuer) != client.issuer:
+    client = issuers.find(attempt.issuer)
+    # Not every issuer names itself (RFC 9207). The path does, because each issuer has one of its own (RFC 9700, 4.4).
+    if (
+        client is None
+        or request.path_params["issuer"] != client.name
+        or given.get("iss", client.issuer) != client.issuer
+    ):
         return form_page(request, status=400, back=back, error="Another issuer has answered. Log in again.")
     if "error" in given:
         return form_page(request, status=403, back=back, error=_denial(client.name, given["error"]))
@@ -66,7 +71,7 @@ def _end(request: Request, attempt: Attempt | None) -> Response:
     if refusal is not None:
         return refusal
     try:
-        return open_session(request, fetch_bearer(client, attempt, redirect_uri, code), back)
+        return open_session(request, fetch_bearer(client, attempt, code), back)
     except LoginFailed as error:
         return form_page(request, status=502, back=back, error=str(error))
     except ApiProblem as problem:

@@ -22,11 +22,12 @@ API_S_MAX = 5.0
 class PagesClient:
     """The pages as a client of an issuer.
 
-    name         the issuer's name in the issuers' file
-    issuer       its identifier, below which the discovery document lies
-    audience     the platform, as access tokens name it
-    algorithms   with which it may sign
-    secret       None: the client has none
+    name           the issuer's name in the issuers' file
+    issuer         its identifier, below which the discovery document lies
+    audience       the platform, as access tokens name it
+    algorithms     with which it may sign
+    secret         None: the client has none
+    redirect_uri   the address to which it sends people back. No other issuer has it, so an answer tells who sent it
     """
 
     name: str
@@ -36,12 +37,13 @@ class PagesClient:
     audience: str
     algorithms: tuple[str, ...]
     secret: str | None
+    redirect_uri: str
 
 
 class Issuers:
     """The issuers with a client for the pages. Threads may share it.
 
-    redirect_uri   the address to which they send people back; None: there are no such logins
+    callback       the address below which each of them sends people back; None: there are no such logins
     secrets        the secrets of clients, by the issuer's name
     seconds        a clock that never goes back
     """
@@ -49,12 +51,12 @@ class Issuers:
     def __init__(
         self,
         http: httpx.Client,
-        redirect_uri: str | None = None,
+        callback: str | None = None,
         secrets: Mapping[str, str] | None = None,
         *,
         seconds: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._http, self.redirect_uri, self._secrets, self._seconds = http, redirect_uri, secrets or {}, seconds
+        self._http, self.callback, self._secrets, self._seconds = http, callback, secrets or {}, seconds
         self._known: Sequence[PagesClient] = ()
         self._asked_s = float("-inf")
 
@@ -69,7 +71,7 @@ class Issuers:
 
     def _all(self) -> Sequence[PagesClient]:
         """Return the clients. Without an answer of the API they stay as they were."""
-        if self.redirect_uri is not None and self._seconds() - self._asked_s >= KEPT_S:
+        if self.callback is not None and self._seconds() - self._asked_s >= KEPT_S:
             self._asked_s = self._seconds()
             try:
                 answer = self._http.get("/v1/issuers", timeout=API_S_MAX)
@@ -93,4 +95,5 @@ class Issuers:
             audience=given["audience"],
             algorithms=tuple(given["algorithms"]),
             secret=self._secrets.get(given["name"]),
+            redirect_uri=f"{self.callback}/{given['name']}",
         )

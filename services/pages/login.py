@@ -13,11 +13,12 @@ from starlette.responses import RedirectResponse, Response
 from libs.web.rates import Buckets
 from services.pages.api import Api, ApiProblem, ApiUnreachable
 from services.pages.cookie import drop_secret, read_secret, set_secret, way_back
+from services.pages.known_sessions import visitor_of
 from services.pages.parts.words import parse_moment
 from services.pages.site import site_of
 
 ATTEMPTS_PER_S, ATTEMPTS_BURST = 0.2, 10
-"""Attempts to log in per address: each of them costs the API a query, or an issuer a call."""
+"""Attempts to log in per address, or /64 of IPv6: each of them costs the API a query, or an issuer a call."""
 SILENT = "The API does not answer. Try again in some seconds."
 _TOKEN = re.compile(r"[!-~]{1,4000}")
 
@@ -51,7 +52,7 @@ def form_page(request: Request, *, back: str, status: int = 200, error: str = ""
 
 def must_wait(request: Request, back: str) -> Response | None:
     """Count an attempt of the address. Return the answer to one too many; None: go on."""
-    wait_s = site_of(request).attempts.take(request.client.host if request.client else "unknown")
+    wait_s = site_of(request).attempts.take(visitor_of(request))
     if wait_s <= 0:
         return None
     said = f"Too many attempts from your address. Try again in {math.ceil(wait_s)} s."

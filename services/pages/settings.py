@@ -11,7 +11,7 @@ from libs.reconcile.outgoing import is_loopback
 from libs.reconcile.settings import ClockSettings
 
 CALLBACK = "/login/callback"
-"""The path to which issuers send people back."""
+"""The path below which each issuer has one of its own, to which it sends people back."""
 
 
 class PagesSettings(ClockSettings):
@@ -20,7 +20,8 @@ class PagesSettings(ClockSettings):
     api_url          PLIMSOLL_URL                    where the API listens; for the pages alone, not for the browser
     api_s_max        PLIMSOLL_PAGES_API_S_MAX        seconds that one call may take
     log_level        PLIMSOLL_LOG_LEVEL
-    redirect_uri     PLIMSOLL_PAGES_REDIRECT_URI     the one address to which issuers send people back; None: people
+    redirect_uri     PLIMSOLL_PAGES_REDIRECT_URI     the address of the pages with CALLBACK. An issuer sends people back
+                                                     to it with / and the issuer's name behind it; None: people
                                                      log in with tokens alone
     client_secrets   PLIMSOLL_PAGES_CLIENT_SECRETS   JSON: name of an issuer -> secret of the pages' client there
     """

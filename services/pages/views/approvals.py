@@ -82,7 +82,7 @@ def _why_not(visit: Visit, one: Json, limits: Json) -> str:
         return "It cannot be decided now."
     mine = one["kind"] == "plan_action" and one["owner"] in visit.who["owners"]
     if not visit.may(Role.OPERATOR) and not mine:
-        return "Operators decide on this. Your token is of another role."
+        return "Operators decide on this. You have another role."
     if limits["four_eyes"] and visit.who["name"] in one["asked_by"]:
         return "You asked for it yourself, and this region wants a second person."
     return ""

@@ -66,7 +66,7 @@ def load_panel(visit: Visit, path: str, level: str, subject: str, title: str) ->
         title=title,
         buttons=buttons,
         why_not=[(", ".join(words), f"{why}.") for why, words in refused.items()],
-        may_not="" if visit.may(Role.OPERATOR) else "Operators give commands. Your token is of another role.",
+        may_not="" if visit.may(Role.OPERATOR) else "Operators give commands. You have another role.",
         sized="edit" in offered,
         kinded=level == "action" and bool(offered & _WITH_KIND),
         generation=answers["generation"],

@@ -33,7 +33,7 @@ def _attributes(one: Json) -> str:
 
 
 def _buttons(visit: Visit, one: Json) -> list[Button]:
-    why_not = "" if visit.may(Role.OPERATOR) else "Operators set cost units. Your token is of another role."
+    why_not = "" if visit.may(Role.OPERATOR) else "Operators set cost units. You have another role."
     default = "It counts the default already." if one["cost_units"] is None else ""
     return [
         Button("set", "Set the cost units", why_not=why_not),

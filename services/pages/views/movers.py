@@ -49,7 +49,7 @@ def _state(mover: Json) -> Markup:
 
 
 def _buttons(visit: Visit, mover: Json) -> list[Button]:
-    why_not = "" if visit.may(Role.OPERATOR) else "Operators pause and resume movers. Your token is of another role."
+    why_not = "" if visit.may(Role.OPERATOR) else "Operators pause and resume movers. You have another role."
     if mover["paused_at"] is None:
         return [Button("pause", "Pause", "danger", why_not)]
     return [Button("resume", "Resume", why_not=why_not)]

@@ -67,7 +67,7 @@ def show_moves(visit: Visit) -> Shown | Response:
             "trouble": trouble,
             "reason": visit.form.get("reason", "") if trouble else "",
             "mover": mover,
-            "why_not": "" if visit.may(Role.OPERATOR) else "Operators do this. Your token is of another role.",
+            "why_not": "" if visit.may(Role.OPERATOR) else "Operators do this. You have another role.",
             "letters": letters,
             "running": running,
             "failing": sum(one["failing"] for one in counts),

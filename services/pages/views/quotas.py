@@ -30,7 +30,7 @@ def _share(quota: Json) -> float | None:
 
 
 def _buttons(visit: Visit, quota: Json) -> list[Button]:
-    why_not = "" if visit.may(Role.OPERATOR) else "Operators set quotas. Your token is of another role."
+    why_not = "" if visit.may(Role.OPERATOR) else "Operators set quotas. You have another role."
     none = "There is no limit to remove." if quota["limit_cost_units"] is None else ""
     return [
         Button("set", "Set the limit", why_not=why_not),

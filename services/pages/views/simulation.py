@@ -113,7 +113,7 @@ def _why_not(visit: Visit, found: Json) -> str:
         return "Losses, new racks and racks or types that go are events. They can be imagined, and not applied."
     if found["report"]["refused"]:
         return "No state of the region could meet all of it: see above, and ask for less."
-    return "" if visit.may(Role.OPERATOR) else "Operators apply it. Your token is of another role."
+    return "" if visit.may(Role.OPERATOR) else "Operators apply it. You have another role."
 
 
 def _progress(found: Json) -> str:

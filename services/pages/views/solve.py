@@ -103,7 +103,7 @@ def show_solve(visit: Visit) -> Shown | Response:
             "figure": figure,
             "took": _took(run),
             "trouble": trouble,
-            "why_not": "" if visit.may(Role.OPERATOR) else "Operators stop solves. Your token is of another role.",
+            "why_not": "" if visit.may(Role.OPERATOR) else "Operators stop solves. You have another role.",
         },
     )
 

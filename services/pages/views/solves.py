@@ -58,7 +58,7 @@ def show_solves(visit: Visit) -> Shown | Response:
         values={
             "trouble": trouble,
             "asked": "asked" in visit.query and not any(one["status"] == "running" for one in runs),
-            "why_not": "" if visit.may(Role.OPERATOR) else "Operators start solves. Your token is of another role.",
+            "why_not": "" if visit.may(Role.OPERATOR) else "Operators start solves. You have another role.",
         },
     )
 

@@ -53,11 +53,11 @@ def _choices(visit: Visit, rows: Sequence[Json]) -> list[Choice]:
 def _buttons(visit: Visit, token: Json) -> list[Button]:
     why_not = ""
     if not visit.may(Role.ADMIN):
-        why_not = "Admins revoke tokens. Your token is of another role."
+        why_not = "Admins revoke tokens. You have another role."
     elif token["revoked_at"] is not None:
         why_not = "It is revoked already."
     elif token["token_id"] == visit.who["token_id"]:
-        why_not = "You are using it. Revoke it with another admin's token."
+        why_not = "You are using it. Another admin can revoke it."
     return [Button("revoke", "Revoke it", "danger", why_not)]
 
 

@@ -93,7 +93,7 @@ def show_what_if(visit: Visit) -> Shown | Response:
             "weighs": any(name.startswith(asking.POLICY) for name in form),
             "demand_rows": asking.rows_of(form, "demand"),
             "rack_rows": asking.rows_of(form, "racks"),
-            "why_not": "" if may else "Operators run it. Your token is of another role.",
+            "why_not": "" if may else "Operators run it. You have another role.",
             **_places(visit, path, form),
             **_names(visit, region),
         },

@@ -13,8 +13,25 @@ from libs.store.platform.sessions import start_session
 from libs.store.platform.tokens import load_principal
 from libs.web import logins, rates
 from libs.web.app import create_app
-from libs.web.rates import Buckets, RateLimits
+from libs.web.rates import Buckets, RateLimits, network_of
 from tests.libs.web.conftest import Dock, bearer, ships
+
+
+@pytest.mark.parametrize(
+    ("address", "key"),
+    [
+        ("192.0.2.7", "192.0.2.7"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("2001:db8:1:2:ffff::", "2001:db8:1:2::/64"),
+        ("2001:db8:1:3::1", "2001:db8:1:3::/64"),
+        ("::ffff:192.0.2.7", "192.0.2.7"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("testclient", "testclient"),
+        ("unknown", "unknown"),
+    ],
+)
+def test_an_ipv6_network_counts_as_one_address(address: str, key: str) -> None:
+    assert network_of(address) == key
 
 
 class Seconds:
@@ -74,6 +91,14 @@ def test_who_is_refused_costs_the_database_nothing(anyone: TestClient, database:
     monkeypatch.setattr(logins, "load_principal", counted)
     assert statuses(anyone, 9, headers=known) == [200] * 3 + [429] * 6
     assert len(asked) == 3
+
+
+def test_strangers_of_one_ipv6_network_share_their_bucket(app: FastAPI) -> None:
+    def ask(address: str) -> int:
+        return TestClient(app, client=(address, 5)).get("/v1/ships").status_code
+
+    assert [ask(f"2001:db8:0:1::{at}") for at in range(3)] == [401, 401, 429]
+    assert ask("2001:db8:0:2::1") == 401
 
 
 def test_strangers_share_their_address_and_hold_up_nobody_else(anyone, database: Database, monkeypatch) -> None:

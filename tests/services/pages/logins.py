@@ -62,7 +62,7 @@ def login_platform(database: Database, home: Path, *, lab: str = "") -> Iterator
         with listening(api_of(identity, database)) as api, httpx.Client(base_url=api, timeout=60) as http:
             issuers = Issuers(http)
             with listening(create_pages(http, SystemClock(), issuers)) as url:
-                issuers.redirect_uri = url + CALLBACK
-                issuer.redirect_uris = {url + CALLBACK}
+                issuers.callback = url + CALLBACK
+                issuer.redirect_uris = {f"{url}{CALLBACK}/{name}" for name in ("corp", "lab")}
                 yield issuer, url
         identity.stop()

@@ -7,15 +7,16 @@ import subprocess
 import sys
 import tempfile
 from argparse import ArgumentParser
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from libs.store.platform.migrate import migrate
 from services.standalone.postgres import running_postgres
 from tests.builders.pages_world import pages_world
 from tests.services.pages.browser import SIZE, Visitor, chromium, find_chromium, serving
+from tests.services.pages.logins import login_platform
 
 SHOTS = {
     "regions": "/regions",
@@ -50,12 +51,14 @@ SHOTS = {
     "style": "/style",
 }
 """Name of a picture -> the page. A new page adds its line. Ids are those of a new database, so they stay the same."""
+LOGIN = "login"
+"""The picture of the login page, with the button of an issuer. It is taken before anybody logs in."""
 SCHEMES = ("light", "dark")
 _HEIGHT_MAX = 2400
 """Pixels of a picture. The rest of a longer page is cut off."""
 
 
-def take_shots(names: Iterable[str], out: Path, chromium_path: str) -> list[str]:
+def take_shots(names: Collection[str], out: Path, chromium_path: str) -> list[str]:
     """Write NAME-light.png and NAME-dark.png to `out` for each name. Return what went wrong in the pages."""
     home = Path(tempfile.mkdtemp(prefix="plimsoll-shots-"))
     wrongs: list[str] = []
@@ -65,23 +68,32 @@ def take_shots(names: Iterable[str], out: Path, chromium_path: str) -> list[str]
             with (
                 pages_world(database_url, home) as world,
                 serving(world.platform.url, world.platform.clock) as url,
+                login_platform(world.platform.database, home) as (_, login_url),
                 chromium(chromium_path) as browser,
             ):
                 for scheme in SCHEMES:
                     context = browser.new_context(viewport=SIZE, color_scheme=scheme)
+                    if LOGIN in names:
+                        stranger = Visitor(context, login_url)
+                        _take(stranger.window(), f"{login_url}/login", out / f"{LOGIN}-{scheme}.png")
+                        wrongs += stranger.wrongs
                     person = Visitor(context, url)
                     page = person.log_in(world.admin)
-                    for name in names:
-                        page.goto(url + SHOTS[name])
-                        expect(page.locator(".htmx-request")).to_have_count(0)
-                        size = {"x": 0, "y": 0, "width": SIZE["width"], "height": 0}
-                        size["height"] = min(_HEIGHT_MAX, page.evaluate("document.documentElement.scrollHeight"))
-                        page.screenshot(path=out / f"{name}-{scheme}.png", full_page=True, clip=size)
+                    for name in (one for one in SHOTS if one in names):
+                        _take(page, url + SHOTS[name], out / f"{name}-{scheme}.png")
                     wrongs += person.wrongs
                     context.close()
     finally:
         shutil.rmtree(home)
     return wrongs
+
+
+def _take(page: Page, address: str, file: Path) -> None:
+    page.goto(address)
+    expect(page.locator(".htmx-request")).to_have_count(0)
+    size = {"x": 0, "y": 0, "width": SIZE["width"], "height": 0}
+    size["height"] = min(_HEIGHT_MAX, page.evaluate("document.documentElement.scrollHeight"))
+    page.screenshot(path=file, full_page=True, clip=size)
 
 
 def reduce_colours(pictures: Iterable[Path]) -> None:
@@ -92,20 +104,21 @@ def reduce_colours(pictures: Iterable[Path]) -> None:
 
 def main() -> int:
     """Take the pictures that the command line asks for. Return the exit status."""
+    known = [LOGIN, *SHOTS]
     parser = ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("docs/pages"), help="the folder of the pictures")
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"only these: {', '.join(SHOTS)}")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"only these: {', '.join(known)}")
     asked = parser.parse_args()
-    unknown = set(asked.names) - set(SHOTS)
+    unknown = set(asked.names) - set(known)
     if unknown:
-        parser.error(f"there is no page {', '.join(sorted(unknown))}; the pages are {', '.join(SHOTS)}")
+        parser.error(f"there is no page {', '.join(sorted(unknown))}; the pages are {', '.join(known)}")
     path = find_chromium()
     if path is None:
         parser.error(
             "there is no Chromium (Debian: apt-get install chromium); PLIMSOLL_TEST_CHROMIUM names another one"
         )
     asked.out.mkdir(parents=True, exist_ok=True)
-    names = asked.names or list(SHOTS)
+    names = asked.names or known
     wrongs = take_shots(names, asked.out, path)
     reduce_colours(asked.out / f"{name}-{scheme}.png" for name in names for scheme in SCHEMES)
     for wrong in wrongs:

@@ -29,12 +29,13 @@ from tests.libs.identity.conftest import RULES, RingOnDemand
 from tests.services.pages.logins import api_of, write_file
 
 HOST = "https://pages.example"
+CORP = f"{CALLBACK}/corp"
 ATTEMPT, SESSION = "__Host-plimsoll-login", "__Host-plimsoll"
 
 
 @pytest.fixture
 def issuer() -> Iterator[LoopbackIssuer]:
-    uris = {HOST + CALLBACK}
+    uris = {HOST + CORP}
     with LoopbackIssuer(clients={"pages": None}, redirect_uris=uris, groups=["plimsoll-admins"]) as issuer:
         yield issuer
 
@@ -66,9 +67,9 @@ def api(identity: Identity, database: Database) -> FastAPI:
 
 
 @contextmanager
-def pages_of(api: FastAPI, redirect_uri: str | None = HOST + CALLBACK, **secrets: str) -> Iterator[TestClient]:
+def pages_of(api: FastAPI, callback: str | None = HOST + CALLBACK, **secrets: str) -> Iterator[TestClient]:
     with TestClient(api) as client, httpx.Client(base_url=client.base_url, transport=client._transport) as http:
-        app = create_pages(http, SystemClock(), Issuers(http, redirect_uri, secrets))
+        app = create_pages(http, SystemClock(), Issuers(http, callback, secrets))
         with TestClient(app, base_url=HOST, follow_redirects=False) as browser:
             browser.headers["Sec-Fetch-Site"] = "same-origin"
             yield browser
@@ -118,7 +119,7 @@ def test_a_whole_login(browser, issuer, database) -> None:
     where = urlsplit(begun.headers["location"])
     asked = dict(parse_qsl(where.query))
     assert f"{where.scheme}://{where.netloc}{where.path}" == f"{issuer.url}/authorize"
-    assert asked["redirect_uri"] == HOST + CALLBACK
+    assert asked["redirect_uri"] == HOST + CORP
     assert (asked["scope"], asked["audience"], asked["tenant"]) == ("openid groups", "plimsoll", "1")
     attempt = Attempt.read(browser.cookies[ATTEMPT])
     assert attempt is not None
@@ -163,7 +164,7 @@ def test_a_login_of_another_browser_or_with_another_state_is_refused(browser, ap
     for state in ("", "x", "é\ud800"):
         begin(browser)
         query = urlencode({"code": "c", "state": state}, errors="replace")
-        assert "Log in again" in refused(browser, browser.get(f"{CALLBACK}?{query}"))
+        assert "Log in again" in refused(browser, browser.get(f"{CORP}?{query}"))
     assert issuer.asked("/token") == 0
 
 
@@ -182,7 +183,7 @@ def test_a_stolen_code_is_worthless_without_the_verifier(browser, issuer) -> Non
     theirs = dict(parse_qsl(urlsplit(issuer.let_in(begin(browser))).query))
     own = dict(parse_qsl(urlsplit(issuer.let_in(begin(browser))).query))
     query = urlencode(own | {"code": theirs["code"]})
-    assert "no longer takes this login" in refused(browser, browser.get(f"{CALLBACK}?{query}"))
+    assert "no longer takes this login" in refused(browser, browser.get(f"{CORP}?{query}"))
 
 
 @pytest.mark.parametrize(
@@ -251,7 +252,7 @@ def test_no_login_leads_elsewhere(browser, issuer, back: str) -> None:
 
 @pytest.mark.parametrize("text", ["x", "e30=", "W10=", "A" * 5000, _encoded(secret=1, issuer="corp", back="/")])
 def test_cookies_that_are_no_attempt(browser, text: str) -> None:
-    answer = browser.get(f"{CALLBACK}?state=x&code=y", headers={"Cookie": f"{ATTEMPT}={text}"})
+    answer = browser.get(f"{CORP}?state=x&code=y", headers={"Cookie": f"{ATTEMPT}={text}"})
     assert "Log in again" in refused(browser, answer)
 
 
@@ -267,7 +268,7 @@ def test_an_answer_of_another_issuer_or_an_error_ends_the_attempt(browser, issue
     def said(**more: str) -> str:
         begin(browser)
         state = Attempt.read(browser.cookies[ATTEMPT]).state
-        return refused(browser, browser.get(f"{CALLBACK}?{urlencode({'state': state, **more})}"))
+        return refused(browser, browser.get(f"{CORP}?{urlencode({'state': state, **more})}"))
 
     assert "Another issuer has answered" in said(iss="https://evil.example", code="c")
     assert "did not let you in, or the login was cancelled" in said(error="access_denied")
@@ -275,6 +276,34 @@ def test_an_answer_of_another_issuer_or_an_error_ends_the_attempt(browser, issue
     assert "corp has refused the login. Try" in said(error="<script>")
     assert "no usable code" in said()
     assert issuer.asked("/token") == 0
+
+
+def test_an_answer_at_the_address_of_another_issuer_is_refused(file, issuer, api) -> None:
+    """The mix-up attack: a hostile issuer sends people on to an honest one, which names itself nowhere, and would get
+    its code. Each answer comes to the address of the issuer that sent it, so it does not count for the other one.
+    """
+    write_file(file, issuer, lab=", pages_client_id: pages")
+    issuer.redirect_uris = {f"{HOST}{CALLBACK}/{name}" for name in ("corp", "lab")}
+    issuer.answer["/lab/.well-known/openid-configuration"] = lambda: (
+        200,
+        {"issuer": f"{issuer.url}/lab", "authorization_endpoint": f"{issuer.url}/lab/authorize"},
+    )
+    identity = Identity(file, make_ring=RingOnDemand)
+    with pages_of(api_of(identity, api.state.context.database)) as browser:
+        sent = browser.get("/login/with/lab")
+        assert sent.status_code == 303, sent.text
+        asked = dict(parse_qsl(urlsplit(sent.headers["location"]).query))
+        assert asked["redirect_uri"] == f"{HOST}{CALLBACK}/lab"
+        answer = urlencode({"state": asked["state"], "code": "honest"})
+        kept = browser.cookies[ATTEMPT]
+        assert "Another issuer has answered" in refused(browser, browser.get(f"{CORP}?{answer}"))
+        assert issuer.asked("/token") == issuer.asked("/lab/token") == 0, "nobody gets the code"
+        for path in (CALLBACK, f"{CALLBACK}/none", f"{CALLBACK}/corp/lab"):
+            gone = browser.get(f"{path}?{answer}", headers={"Cookie": f"{ATTEMPT}={kept}"})
+            assert gone.status_code in (303, 400, 404), path
+            assert SESSION not in browser.cookies
+        assert issuer.asked("/token") == issuer.asked("/lab/token") == 0
+    identity.stop()
 
 
 def test_each_step_counts_as_an_attempt_of_the_address(browser, issuer) -> None:
@@ -379,7 +408,7 @@ def test_a_session_starts_no_other_and_a_person_has_few(browser, api, issuer, mo
 
 
 def test_without_the_setting_people_log_in_with_tokens_alone(api) -> None:
-    with pages_of(api, redirect_uri=None) as browser:
+    with pages_of(api, callback=None) as browser:
         form = browser.get("/login").text
         assert "Log in with corp" not in form
         assert "autofocus" in form

@@ -140,7 +140,7 @@ def test_an_operator_sets_cost_units(log_in, world, api) -> None:
 def test_a_viewer_reads_why_they_cannot_act_and_the_api_refuses(log_in, world, path) -> None:
     browser = log_in(world.viewer)
     page = browser.get(path).text
-    assert "Your token is of another role." in page
+    assert "You have another role." in page
     buttons = re.findall(r"<button name=\"act\"[^>]*>", page)
     assert buttons
     assert all(" disabled" in one for one in buttons)

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from fastapi.testclient import TestClient
 
 from libs.store.platform import sessions
 from services.pages.cookie import way_back
@@ -58,6 +59,16 @@ def test_after_many_attempts_an_address_waits(anyone) -> None:
     answers = [anyone.post("/login", data={"token": "plim_wrong"}).status_code for _ in range(12)]
     assert answers[0] == 401
     assert answers[-1] == 429
+
+
+def test_addresses_of_one_ipv6_network_share_their_attempts(anyone) -> None:
+    def attempt(address: str) -> int:
+        browser = TestClient(anyone.app, base_url=anyone.base_url, headers=anyone.headers, client=(address, 5))
+        return browser.post("/login", data={"token": "plim_wrong"}).status_code
+
+    answers = [attempt(f"2001:db8:0:1::{at:x}") for at in range(12)]
+    assert (answers[0], answers[-1]) == (401, 429)
+    assert attempt("2001:db8:0:2::1") == 401
 
 
 def test_log_out_ends_the_session_for_everybody_who_has_its_secret(log_in, world, http) -> None:
