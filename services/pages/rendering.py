@@ -14,6 +14,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from services.pages.api import ITEMS_MAX
 from services.pages.navigation import EVERYWHERE, OF_A_REGION
 from services.pages.parts import words
+from services.pages.parts.table import is_name
 from services.pages.static_files import StaticFile
 from services.pages.visit import LIVE_S, Shown, Visit
 
@@ -43,6 +44,7 @@ class Renderer:
             "sentence": words.sentence,
             "segment": lambda name: quote(str(name), safe=""),
         }
+        self._environment.tests["name"] = is_name
         self._environment.globals |= {"asset": lambda name: files[name].url, "live_s": LIVE_S, "items_max": ITEMS_MAX}
         self._environment.globals |= {"everywhere": EVERYWHERE, "of_a_region": OF_A_REGION}
 

@@ -16,6 +16,8 @@ from services.pages.parts.words import number
 
 ROWS_MAX = 250
 """Largest number of rows on a page, so that a page of a large fleet stays small. CSV has all of them."""
+NAME_MAX = 36
+"""Characters of a name that stays in one line."""
 _RISKY = ("=", "+", "-", "@", "\t", "\r")
 """Spreadsheets take a text that begins with one of these for a formula."""
 
@@ -44,6 +46,14 @@ class Column:
         plain = number(value) if self.number else value
         shown = plain if self.show is None else self.show(row)
         return Markup('<span class="none">–</span>') if shown in (None, "") else shown
+
+
+def is_name(cell: object) -> bool:
+    """Return whether the content of a cell is a name with hyphens, at which it must not go on in a second line."""
+    if not isinstance(cell, str) or "-" not in cell:
+        return False
+    text = cell.striptags() if isinstance(cell, Markup) else cell
+    return "-" in text and " " not in text and len(text) <= NAME_MAX
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 
 from markupsafe import Markup, escape
@@ -97,7 +98,11 @@ def sentence(clause: str) -> str:
     return clause[:1].upper() + clause[1:]
 
 
+_ACRONYM, _UNIT = re.compile(r"\b(?:rru|msb)\b", re.IGNORECASE), re.compile(r" s$")
+
+
 def spaced(identifier: str) -> str:
     """Return an identifier such as CapacityLost or shared_buffer as words."""
     parts = "".join(f" {letter.lower()}" if letter.isupper() else letter for letter in identifier)
-    return parts.replace("_", " ").strip().capitalize()
+    words = parts.replace("_", " ").strip().capitalize()
+    return _UNIT.sub(" (s)", _ACRONYM.sub(lambda found: found[0].upper(), words))

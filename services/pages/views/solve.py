@@ -168,7 +168,10 @@ def signed(value: float | None) -> str | None:
 def _compared(visit: Visit, run: Json, other: Json) -> Table:
     rows = [
         *({"title": title, "names": names, "kind": kind} for title, names, kind in _FIGURES),
-        *({"title": f"Cost: {title.lower()}", "names": ("terms", key), "kind": "number"} for key, title, _ in TERMS),
+        *(
+            {"title": f"Cost: {_in_sentence(title)}", "names": ("terms", key), "kind": "number"}
+            for key, title, _ in TERMS
+        ),
     ]
 
     def of(one: Json, row: Json) -> Any:
@@ -226,3 +229,7 @@ def _changes(visit: Visit, region: str, run: Json) -> Table:
         empty="This run changed no target.",
         cut="These are the first 1,000 changes: the JSON has all of them." if len(rows) == 1000 else "",
     )
+
+
+def _in_sentence(title: str) -> str:
+    return title[:1].lower() + title[1:]

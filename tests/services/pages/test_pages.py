@@ -8,10 +8,14 @@ from html import unescape
 from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
+from markupsafe import Markup
 
 from services.pages.parts.heatmap import PLACES_MAX
 from services.pages.parts.place_map import COUNTS, region_map, reservation_map
-from services.pages.parts.table import ROWS_MAX, Column, Table
+from services.pages.parts.table import ROWS_MAX, Column, Table, is_name
+from services.pages.parts.words import spaced
+from services.pages.rendering import Renderer
+from services.pages.static_files import read_static_files
 from tests.builders.pages_world import RRU
 
 WORTH = {f"rru:{kind}": str(rru) for kind, rru in RRU.items()}
@@ -108,8 +112,7 @@ def test_long_lists_of_failures_and_approvals_lead_on(log_in, world, api, monkey
     only = api.get("/v1/unavailability-events", params={"region": "west", "open": "true", "kind": "unplanned"})
     assert [one["scope_name"] for one in only.json()["items"]] == [one["scope_name"] for one in down]
     assert len(down) > 1
-    names = "|".join(re.escape(f'<th scope="row">{one["scope_name"]}</th><td>{one["scope"]}</td>') for one in down)
-    names = names.replace("</th><td>", r"</th>\s*<td>")
+    names = "|".join(rf"<th [^>]+>{re.escape(one['scope_name'])}</th>\s*<td>{one['scope']}</td>" for one in down)
     assert follow("/regions/west/failures", names, "failures.after") == len(down)
     pending = api.get("/v1/approvals", params={"region": "west", "status": "pending"}).json()["items"]
     assert len(pending) > 1
@@ -128,7 +131,7 @@ def test_a_missing_reservation_is_a_404_that_says_so(log_in, world) -> None:
 def test_a_table_filters_by_url_and_comes_as_csv(log_in, world) -> None:
     browser = log_in(world.viewer)
     page = browser.get("/regions/west/reservations?owner=ads&sort=-promised").text
-    names = re.findall(r'<th scope="row"><a [^>]+>([^<]+)<', page)
+    names = re.findall(r'<th scope="row"[^>]*><a [^>]+>([^<]+)<', page)
     assert names == ["batch", "ads/serving"]
     assert '<option value="ads" selected>' in page
     found = browser.get("/regions/west/reservations?owner=ads&q=serving&format=csv")
@@ -291,6 +294,39 @@ def test_a_large_table_shows_its_first_rows_and_csv_has_all() -> None:
     rows = [{"name": f"n{at}", "size": at} for at in range(ROWS_MAX + 50)]
     assert len(table(rows).shown) == ROWS_MAX
     assert len(table(rows).csv().splitlines()) == ROWS_MAX + 51
+
+
+@pytest.mark.parametrize(
+    ("cell", "whole"),
+    [
+        ("server-000001", True),
+        (Markup('<a href="/regions/west/reservations/shared-buffer-r5.metal">shared-buffer-r5.metal</a>'), True),
+        (Markup('<a href="/regions/far-west">west</a>'), False),
+        (-17, False),
+        ("at msb-01", False),
+        ("a-" * 20, False),
+    ],
+)
+def test_a_name_with_hyphens_stays_in_one_line(cell: object, whole: bool) -> None:
+    assert is_name(cell) is whole
+    column = Column("n", "N", lambda row: row)
+    rows = Table(name="t", caption="T", columns=[column, column], rows=[cell], path="/t", query={}, empty="Nothing.")
+    page = Renderer(read_static_files())._environment.from_string(
+        '{% from "parts.html" import sortable %}{{ sortable(table) }}'
+    )
+    assert page.render(table=rows).count('class="name"') == 2 * whole
+
+
+def test_identifiers_become_words_with_the_usual_capitals() -> None:
+    words = {
+        "capacity_rru": "Capacity RRU",
+        "survives_msb_loss": "Survives MSB loss",
+        "CapacityLost": "Capacity lost",
+        "rru": "RRU",
+        "window_s": "Window (s)",
+        "amsb": "Amsb",
+    }
+    assert {one: spaced(one) for one in words} == words
 
 
 def test_csv_holds_no_formulas() -> None:
