@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from libs.domain.arrays import Bools, Floats, Indices, Ints, Names
+from libs.domain.canary import PER_RESERVATION, Canary
 from libs.domain.domain_kind import MSB_KIND, UNPLACED, DomainKind, DomainLoss
 from libs.domain.policy import RegionPolicy
 from libs.domain.reservation import PRIORITY_MIDDLE
@@ -170,6 +172,7 @@ class FleetSnapshot:
                      repair them. None: all reservations were granted their capacity
     cost_units       (T,)       cost units of one server of each hardware type, above 0. None: costs per RRU count each
                      reservation's own RRU, as in the interchange format
+    canary           a new policy on trial, whose prices some reservations have; None: all have those of `policy`
     """
 
     region: str
@@ -182,6 +185,23 @@ class FleetSnapshot:
     churned: Ints | None = None
     promised_rru: Floats | None = None
     cost_units: Floats | None = None
+    canary: Canary | None = None
+
+    def price(self, name: str) -> Floats:
+        """Return the (R,) price of each reservation: a field of the policy, one of PER_RESERVATION."""
+        if name not in PER_RESERVATION:
+            raise ValueError(f"{name} is one value for the whole region")
+        price = np.full(len(self.reservations), getattr(self.policy, name), np.float64)
+        if self.canary is not None:
+            price[self.canary.chosen(self.reservations.name)] = getattr(self.canary.policy, name)
+        return price
+
+    def with_costs(self, **costs: Any) -> FleetSnapshot:
+        """Return the same region with these fields of the policy, for all reservations."""
+        canary = self.canary
+        if canary is not None:
+            canary = replace(canary, policy=replace(canary.policy, **costs))
+        return replace(self, policy=replace(self.policy, **costs), canary=canary)
 
     @property
     def units_per_rru(self) -> Floats:
@@ -241,10 +261,10 @@ class FleetSnapshot:
     @property
     def leaving_cost(self) -> Floats:
         """Return the (S,) cost of moving each server away from its target; 0 for a server without one."""
-        servers, policy = self.servers, self.policy
-        cost = np.where(servers.in_use, policy.move_cost_in_use, policy.move_cost_idle)
-        factor = np.append(self.reservations.move_cost, 0.0)[np.maximum(servers.target, FREE)]
-        return np.asarray(cost * factor, np.float64)
+        servers, of = self.servers, np.maximum(self.servers.target, FREE)
+        in_use, idle = (np.append(self.price(name), 0.0)[of] for name in ("move_cost_in_use", "move_cost_idle"))
+        factor = np.append(self.reservations.move_cost, 0.0)[of]
+        return np.asarray(np.where(servers.in_use, in_use, idle) * factor, np.float64)
 
     @property
     def server_datacenter(self) -> Indices:

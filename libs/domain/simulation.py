@@ -166,9 +166,11 @@ def rests_on(before: FleetSnapshot, imagined: FleetSnapshot, target: Indices) ->
     moved = target != np.maximum(present, FREE)
     resized = np.flatnonzero(imagined.reservations.capacity_rru[: len(q)] != q.capacity_rru)
     rows = np.unique(np.concatenate([resized, target[moved], present[moved]]))
-    policy = hashlib.sha256(repr(sorted(asdict(before.policy).items())).encode()).hexdigest()
+    policy = hashlib.sha256(repr(sorted(asdict(before.policy).items())).encode())
+    if before.canary is not None:
+        policy.update(repr(before.canary).encode())
     reservations = {
         f"the reservation {q.name[row]}": f"{q.id[row]} at {q.generation[row]}"
         for row in rows[(rows >= 0) & (rows < len(q))]
     }
-    return {"the policy": policy} | reservations
+    return {"the policy": policy.hexdigest()} | reservations

@@ -82,7 +82,8 @@ def imagine(snapshot: FleetSnapshot, what_if: WhatIf, owned: Mapping[str, str]) 
 
     Raises UnknownName and ImpossibleWhatIf.
     """
-    snapshot = replace(snapshot, policy=replace(snapshot.policy, **what_if.policy))
+    if what_if.policy:  # such a change ends the roll-out of another policy, and so its canary
+        snapshot = replace(snapshot, policy=replace(snapshot.policy, **what_if.policy), canary=None)
     for k, demand in enumerate(what_if.demand):
         snapshot = _with_demand(snapshot, demand, owned, f"demand[{k}]")
     for k, new in enumerate(what_if.create):

@@ -176,10 +176,11 @@ def above_rack_limit(snapshot: FleetSnapshot, binding: Indices) -> Floats:
 def costs_by_reservation(snapshot: FleetSnapshot, binding: Indices) -> Floats:
     """Return the cost of each reservation, (R,): expressions 3 and 4, the surplus, and the penalties (6 and 7)."""
     q, policy, covered = snapshot.reservations, snapshot.policy, coverage_of(snapshot, binding)
-    surplus = policy.surplus_cost * q.surplus_weight * surplus_servers(snapshot, binding)
+    surplus = snapshot.price("surplus_cost") * q.surplus_weight * surplus_servers(snapshot, binding)
     spread = above_share(covered.by_msb, q.msb_spread_limit[:, None], q.capacity_rru[:, None]).sum(1)
     penalty = policy.shortfall_cost * covered.unmet + policy.affinity_cost * covered.off_affinity.sum(1)
-    placed = snapshot.units_per_rru * (policy.spread_cost * spread + policy.buffer_cost * covered.buffer)
+    beta, tau = snapshot.price("spread_cost"), snapshot.price("buffer_cost")
+    placed = snapshot.units_per_rru * (beta * spread + tau * covered.buffer)
     return np.asarray(placed + surplus + snapshot.penalty_weight * penalty)
 
 
@@ -190,19 +191,23 @@ def evaluate(snapshot: FleetSnapshot, binding: Indices) -> Score:
     units (docs/designs/0033).
     """
     s, q, policy = snapshot.servers, snapshot.reservations, snapshot.policy
-    units, weight = snapshot.units_per_rru, snapshot.penalty_weight
+    units, weight, beta = snapshot.units_per_rru, snapshot.penalty_weight, snapshot.price("spread_cost")
     covered = coverage_of(snapshot, binding)
     moved = (s.target >= 0) & (binding != s.target)
     return Score(
         # a leaving server's move is not the plan's choice
         stability=float(snapshot.leaving_cost[moved & ~s.leaving].sum()),
-        rack_spread=policy.spread_cost * float((units * above_rack_limit(snapshot, binding)).sum()),
-        msb_spread=policy.spread_cost
-        * float(
-            (units[:, None] * above_share(covered.by_msb, q.msb_spread_limit[:, None], q.capacity_rru[:, None])).sum()
+        rack_spread=float((beta * units * above_rack_limit(snapshot, binding)).sum()),
+        msb_spread=float(
+            (
+                (beta * units)[:, None]
+                * above_share(covered.by_msb, q.msb_spread_limit[:, None], q.capacity_rru[:, None])
+            ).sum()
         ),
-        buffer=policy.buffer_cost * float((units * covered.buffer).sum()),
-        surplus=policy.surplus_cost * float((q.surplus_weight * surplus_servers(snapshot, binding)).sum()),
+        buffer=float((snapshot.price("buffer_cost") * units * covered.buffer).sum()),
+        surplus=float(
+            (snapshot.price("surplus_cost") * q.surplus_weight * surplus_servers(snapshot, binding)).sum()
+        ),
         short=policy.shortfall_cost * float((weight * covered.unmet).sum()),
         affinity=policy.affinity_cost * float((weight * covered.off_affinity.sum(1)).sum()),
         moved_idle=int((moved & ~s.in_use).sum()),

@@ -58,7 +58,9 @@ def _stays(snapshot: FleetSnapshot, held: Index, place: Index, wanted: Counts) -
     most to move are best. Next come servers that are at their target already, and then servers that keep racks even.
     """
     servers = snapshot.servers
-    dear = servers.in_use if snapshot.policy.move_cost_in_use >= snapshot.policy.move_cost_idle else ~servers.in_use
+    of = np.maximum(servers.target, FREE)
+    in_use_dearer = np.append(snapshot.price("move_cost_in_use") >= snapshot.price("move_cost_idle"), True)[of]
+    dear = servers.in_use == in_use_dearer
     group = servers.target[held].astype(np.int64) * wanted.shape[1] + place[held]
     rank = 2 * ~dear[held] + (servers.current[held] != servers.target[held])
     even = _nth(np.lexsort((held, servers.rack[held], rank, group)), group, rank, servers.rack[held])

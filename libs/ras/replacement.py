@@ -111,7 +111,7 @@ def _choose(failures: FailuresSnapshot, r: int, held: Floats, spares: NDArray[np
     broken = broken + policy.affinity_cost * np.maximum(np.nan_to_num(off), 0.0).sum(1)
     over = np.maximum(after - q.msb_spread_limit[r] * capacity, 0.0).sum(1)
     buffer = after.max(1) if q.survives_msb_loss[r] else np.zeros(len(msbs))
-    cost = policy.spread_cost * over + policy.buffer_cost * buffer
+    cost = fleet.price("spread_cost")[r] * over + fleet.price("buffer_cost")[r] * buffer
     keys = (spares, -kept[of_spare], cost[of_spare].round(9), ~failures.ready[spares], broken[of_spare].round(9))
     return int(spares[np.lexsort(keys)[0]])
 

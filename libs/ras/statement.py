@@ -25,8 +25,8 @@ from libs.assignment import (
     SingleGroupFailureBufferSpec,
 )
 from libs.domain.arrays import Floats, Indices, Ints
+from libs.domain.canary import PER_RESERVATION
 from libs.domain.fleet import FREE, FleetSnapshot, Reservations, weight_of
-from libs.domain.policy import RegionPolicy
 from libs.domain.reservation import PRIORITY_MIDDLE
 from libs.ras.statement_limits import add_churn, add_hard_limits
 from libs.ras.statement_names import (
@@ -46,6 +46,7 @@ TAKEN = 1e-5
 
 
 Penalty = SingleGroupFailureBufferSpec | CapacitySpec | GroupCountSpec
+Priced = LargestGroupSpec | CapacitySpec | GroupCountSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -150,7 +151,7 @@ def state_region(
         for part, factor in _by_class(one, q):
             problem.add_goal(part, weight=cost * factor, priority=PENALTY, normalise=False)
     if OBJECTIVE in goals:
-        _add_objective(snapshot, problem, least_cost(policy) * TAKEN if server_cost is None else server_cost)
+        _add_objective(snapshot, problem, least_cost(snapshot) * TAKEN if server_cost is None else server_cost)
     useless = [(t, np.flatnonzero(q.rru[:, t] <= 0).tolist()) for t in range(len(snapshot.hardware_types))]
     eligibility = AvoidAssignmentsSpec(
         name="eligibility", assignments=useless, scope=RESERVATION, partition=HARDWARE_TYPE, flavour=Flavour.NEW
@@ -179,32 +180,28 @@ def state_region(
 
 def _add_objective(snapshot: FleetSnapshot, problem: Problem, server_cost: float) -> None:
     """Add expressions 1, 3 and 4, the surplus, and the servers that are left free, as goals."""
-    q, policy = snapshot.reservations, snapshot.policy
-    for loss in snapshot.losses:
-        surviving = np.flatnonzero(loss.survives).tolist()
-        if surviving and len(loss.domains):
-            buffer = LargestGroupSpec(
-                name=f"embedded buffer by {loss.kind}",
-                partition=loss.kind,
-                scope=RESERVATION,
-                dimension=RRU,
-                filter=Filter(items=surviving),
-            )
-            problem.add_goal(buffer, weight=policy.buffer_cost, priority=OBJECTIVE, normalise=False)
-    limited = np.flatnonzero(np.isfinite(q.msb_spread_limit))
+    q = snapshot.reservations
+    for loss in (one for one in snapshot.losses if len(one.domains)):
+        buffer = LargestGroupSpec(
+            name=f"embedded buffer by {loss.kind}",
+            partition=loss.kind,
+            scope=RESERVATION,
+            dimension=RRU,
+            filter=Filter(items=np.flatnonzero(loss.survives).tolist()),
+        )
+        add_priced(snapshot, problem, buffer, "buffer_cost")
     spread = GroupCountSpec(
         name="MSB spread",
         partition=MSB,
         scope=RESERVATION,
         dimension=RRU,
         limit=Limit(items=_finite(q.msb_spread_limit) * q.capacity_rru),
-        filter=Filter(items=limited.tolist()),
+        filter=Filter(items=np.flatnonzero(np.isfinite(q.msb_spread_limit)).tolist()),
     )
-    if len(limited):
-        problem.add_goal(spread, weight=policy.spread_cost, priority=OBJECTIVE, normalise=False)
+    add_priced(snapshot, problem, spread, "spread_cost")
     stability = MinimizeMovementSpec(name="stability", dimension=MOVE_COST)
     problem.add_goal(stability, priority=OBJECTIVE, normalise=False)
-    if policy.surplus_cost > 0 and len(q):
+    if (snapshot.price("surplus_cost") > 0).any():
         best = q.rru.max(1, initial=0.0)
         fewest = np.divide(q.capacity_rru, best, out=np.zeros(len(q)), where=best > 0)
         counted, weight = COUNT, q.surplus_weight
@@ -212,22 +209,36 @@ def _add_objective(snapshot: FleetSnapshot, problem: Problem, server_cost: float
             counted = SURPLUS
             every = np.zeros(len(problem.objects), np.int64)
             problem.add_dimension(SURPLUS, 1.0, by_item=(RESERVATION, every, weight[None, :]))
-        surplus = CapacitySpec(name="surplus", dimension=counted, scope=RESERVATION, limit=Limit(items=fewest * weight))
-        problem.add_goal(surplus, weight=policy.surplus_cost, priority=OBJECTIVE, normalise=False)
+        surplus = CapacitySpec(
+            name="surplus",
+            dimension=counted,
+            scope=RESERVATION,
+            limit=Limit(items=fewest * weight),
+            filter=Filter(items=list(range(len(q)))),
+        )
+        add_priced(snapshot, problem, surplus, "surplus_cost")
     if server_cost > 0:
         left = MaximizeAllocationSpec(name="servers left free", filter=Filter(items=[len(q)]))
         problem.add_goal(left, weight=server_cost, priority=OBJECTIVE, normalise=False)
 
 
-def least_cost(policy: RegionPolicy) -> float:
+def add_priced(snapshot: FleetSnapshot, problem: Problem, spec: Priced, price: str) -> None:
+    """Add the reservations of `spec` as goals of the priority OBJECTIVE: one goal for each value of their `price`."""
+    rows, prices = np.array(spec.filter.items, np.int64), snapshot.price(price)
+    for value in np.unique(prices[rows]):
+        usual = value == getattr(snapshot.policy, price)
+        part = replace(
+            spec,
+            name=spec.name if usual else f"{spec.name}, canary",
+            filter=Filter(items=rows[prices[rows] == value].tolist()),
+        )
+        problem.add_goal(part, weight=float(value), priority=OBJECTIVE, normalise=False)
+
+
+def least_cost(snapshot: FleetSnapshot) -> float:
     """Return the least positive cost of the priority OBJECTIVE, per server or RRU; 1 if all costs are 0."""
-    costs = (
-        policy.move_cost_idle,
-        policy.move_cost_in_use,
-        policy.spread_cost,
-        policy.buffer_cost,
-        policy.surplus_cost,
-    )
+    policies = [snapshot.policy] if snapshot.canary is None else [snapshot.policy, snapshot.canary.policy]
+    costs = (getattr(policy, name) for policy in policies for name in PER_RESERVATION)
     return min((cost for cost in costs if cost > 0), default=1.0)
 
 

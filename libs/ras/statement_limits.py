@@ -6,6 +6,7 @@ import numpy as np
 
 from libs.assignment import AvoidAssignmentsSpec, CapacitySpec, Filter, Flavour, GroupCountSpec, Limit, Problem
 from libs.domain.arrays import Indices, Ints
+from libs.domain.canary import PER_RESERVATION
 from libs.domain.fleet import FleetSnapshot
 from libs.plan_check.churn import given_back, preemptible
 from libs.ras.statement_names import DATACENTER, MSB, OBJECTIVE, PREEMPTION, RESERVATION, RRU
@@ -71,7 +72,9 @@ def add_churn(snapshot: FleetSnapshot, problem: Problem, rows: Indices, most: In
 
 def churn_cost(snapshot: FleetSnapshot) -> float:
     """Return the cost of a preemption beyond the churn budget: ten times the most that a server can cost otherwise."""
-    policy, best = snapshot.policy, float(snapshot.in_cost_units().reservations.rru.max(initial=0.0))
+    best = float(snapshot.in_cost_units().reservations.rru.max(initial=0.0))
+    dearest = {name: float(snapshot.price(name).max(initial=0.0)) for name in PER_RESERVATION}
     factor = float(snapshot.reservations.surplus_weight.max(initial=1.0))
-    most = factor * (policy.move_cost_in_use + policy.surplus_cost) + best * (policy.spread_cost + policy.buffer_cost)
+    most = factor * (dearest["move_cost_in_use"] + dearest["surplus_cost"])
+    most += best * (dearest["spread_cost"] + dearest["buffer_cost"])
     return 10.0 * max(most, 1.0)

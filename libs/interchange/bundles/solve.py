@@ -10,9 +10,10 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from libs.domain.canary import Canary
 from libs.domain.fleet import FleetSnapshot, RegionImage
 from libs.interchange.files.atomic import replacing
 from libs.interchange.files.bounds import FILE_BYTES_MAX, parse_json, read_json
@@ -27,6 +28,8 @@ MANIFEST = "replay.json"
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Bundle:
     """A region, and the seed and limits of its solve. `limits` holds the limits that are set, by name.
+
+    A canary of the region is in the manifest, because the files of a region have none.
 
     what_if   the changes that were imagined, and that the region has already; None: it is as it was
     """
@@ -61,6 +64,9 @@ def save_bundle(bundle: Bundle, path: str | os.PathLike[str]) -> None:
         "seed": bundle.seed,
         "limits": dict(bundle.limits),
     }
+    canary = bundle.region.snapshot.canary
+    if canary is not None:
+        manifest["canary"] = canary.as_dict()
     if bundle.what_if is not None:
         manifest["what_if"] = dict(bundle.what_if)
     files = dump_region(bundle.region) | {MANIFEST: (json.dumps(manifest, indent=2) + "\n").encode()}
@@ -120,6 +126,8 @@ def _with_manifest(region: RegionImage, source: Mapping[str, Content]) -> Bundle
             found = parse_json(read_json(stream, MANIFEST))
             seed, limits = int(found.get("seed", 0)), {str(k): float(v) for k, v in found.get("limits", {}).items()}
             what_if = None if found.get("what_if") is None else dict(found["what_if"])
-        except (ValueError, AttributeError, TypeError) as error:
+            canary = None if found.get("canary") is None else Canary.of_dict(found["canary"])
+        except (ValueError, AttributeError, TypeError, KeyError) as error:
             raise InterchangeError([Problem(MANIFEST, None, None, f"is not a replay manifest: {error}")]) from error
+    region = replace(region, snapshot=replace(region.snapshot, canary=canary))
     return Bundle(region=region, seed=seed, limits=limits, what_if=what_if)

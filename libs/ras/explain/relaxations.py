@@ -13,7 +13,6 @@ import numpy as np
 
 from libs.domain.domain_kind import UNPLACED
 from libs.domain.fleet import FREE, FleetSnapshot
-from libs.domain.policy import RegionPolicy
 from libs.ras.single_reservation import with_servers
 
 
@@ -37,8 +36,7 @@ class Relaxation:
 
 
 def _free_of(snapshot: FleetSnapshot, *costs: str) -> FleetSnapshot:
-    policy = {field.name: getattr(snapshot.policy, field.name) for field in fields(RegionPolicy)}
-    return replace(snapshot, policy=RegionPolicy(**(policy | dict.fromkeys(costs, 0.0))))
+    return snapshot.with_costs(**dict.fromkeys(costs, 0.0))
 
 
 def _asking(snapshot: FleetSnapshot, column: str, value: object) -> FleetSnapshot:
@@ -46,15 +44,17 @@ def _asking(snapshot: FleetSnapshot, column: str, value: object) -> FleetSnapsho
     return replace(snapshot, reservations=replace(snapshot.reservations, **{column: whole}))
 
 
-def _moves_cost(policy: RegionPolicy) -> bool:
-    return max(policy.move_cost_idle, policy.move_cost_in_use) > 0
+def _costs(snapshot: FleetSnapshot, *prices: str) -> bool:
+    """Return whether one of these prices of the only reservation is above 0."""
+    return any(snapshot.price(name)[0] > 0 for name in prices)
 
 
+_OF_MOVES = ("move_cost_idle", "move_cost_in_use")
 MOVE_COST = Relaxation(
     "MoveCost",
     None,
-    lambda s: bool((s.servers.lasting & (s.servers.target == 0)).any()) and _moves_cost(s.policy),
-    lambda s: _free_of(s, "move_cost_idle", "move_cost_in_use"),
+    lambda s: bool((s.servers.lasting & (s.servers.target == 0)).any()) and _costs(s, *_OF_MOVES),
+    lambda s: _free_of(s, *_OF_MOVES),
 )
 """Leaving a server costs nothing (expression 1)."""
 
@@ -74,19 +74,19 @@ ALWAYS = (
     Relaxation(
         "BufferCost",
         None,
-        lambda s: bool(s.reservations.survives_msb_loss[0]) and s.policy.buffer_cost > 0,
+        lambda s: bool(s.reservations.survives_msb_loss[0]) and _costs(s, "buffer_cost"),
         lambda s: _free_of(s, "buffer_cost"),
     ),
     Relaxation(
         "SurplusCost",
         None,
-        lambda s: s.policy.surplus_cost > 0,
+        lambda s: _costs(s, "surplus_cost"),
         lambda s: _free_of(s, "surplus_cost"),
     ),
     Relaxation(
         "MsbSpread",
         None,
-        lambda s: bool(np.isfinite(s.reservations.msb_spread_limit[0])) and s.policy.spread_cost > 0,
+        lambda s: bool(np.isfinite(s.reservations.msb_spread_limit[0])) and _costs(s, "spread_cost"),
         lambda s: _asking(s, "msb_spread_limit", np.inf),
     ),
     Relaxation(

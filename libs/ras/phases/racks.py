@@ -20,7 +20,7 @@ from libs.ras.phases.few_reservations import FewReservations
 from libs.ras.phases.kept_terms import add_kept_terms, worse_off
 from libs.ras.phases.report import PhaseReport
 from libs.ras.server_classes import Index, places_of
-from libs.ras.statement import Statement, state_region
+from libs.ras.statement import Statement, add_priced, state_region
 from libs.ras.statement_names import OBJECTIVE, RACK, RESERVATION, RRU
 
 NAME = "racks"
@@ -219,4 +219,4 @@ def add_rack_spread(snapshot: FleetSnapshot, problem: Problem, rows: Indices) ->
         limit=Limit(items=np.where(np.isinf(q.rack_spread_limit), 0.0, q.rack_spread_limit) * q.capacity_rru),
         filter=Filter(items=np.flatnonzero(np.isfinite(q.rack_spread_limit)).tolist()),
     )
-    problem.add_goal(spread, weight=snapshot.policy.spread_cost, priority=OBJECTIVE, normalise=False)
+    add_priced(snapshot, problem, spread, "spread_cost")

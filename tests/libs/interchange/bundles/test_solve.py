@@ -6,6 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from libs.domain.canary import Canary
+from libs.domain.policy import RegionPolicy
 from libs.interchange.bundles.solve import bundle_of, load_bundle, save_bundle
 from libs.interchange.files.errors import InterchangeError
 from libs.interchange.region.write import save_region
@@ -43,6 +45,15 @@ def test_a_bundle_keeps_what_was_imagined(tmp_path):
     assert load_bundle(tmp_path / "asked.zip").what_if == asked
     save_bundle(bundle_of(snapshot, seed=7, limits={}), tmp_path / "plain.zip")
     assert load_bundle(tmp_path / "plain.zip").what_if is None
+
+
+def test_a_bundle_keeps_the_canary_of_its_solve(tmp_path):
+    canary = Canary(policy=RegionPolicy(buffer_cost=9.0), share=0.5, salt="7")
+    snapshot = replace(random_region(np.random.default_rng(0), 100, 4), canary=canary)
+    save_bundle(bundle_of(snapshot, seed=7, limits={}), tmp_path / "canary.zip")
+    again = load_bundle(tmp_path / "canary.zip").region.snapshot
+    assert again.canary == canary
+    assert again.price("buffer_cost").tolist() == snapshot.price("buffer_cost").tolist()
 
 
 def test_equal_solves_make_equal_bundles(bundle, tmp_path):
