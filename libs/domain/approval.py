@@ -53,12 +53,14 @@ class ApprovalLimits:
     hardware_share   taking more than this share of a hardware type's servers needs an approval; None: no limit
     four_eyes        True: a token that asked for a change cannot approve it, and maintenance against the rules waits
                      for the approval of another token
+    policy_prices    True: every change of the region's policy waits for an approval, not only the shared buffers'
     generation       row generation; 0: no limits were ever set
     """
 
     size_cost_units: float | None = None
     hardware_share: float | None = None
     four_eyes: bool = False
+    policy_prices: bool = False
     generation: int = 0
 
 

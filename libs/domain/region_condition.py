@@ -26,6 +26,7 @@ class RegionConditionType(StrEnum):
     LOANS_RETURNED = "LoansReturned"
     MAINTENANCE_RETURNS = "MaintenanceReturns"
     SOLVED = "Solved"
+    POLICY_ROLLOUT = "PolicyRollout"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -205,9 +205,7 @@ def evaluate(snapshot: FleetSnapshot, binding: Indices) -> Score:
             ).sum()
         ),
         buffer=float((snapshot.price("buffer_cost") * units * covered.buffer).sum()),
-        surplus=float(
-            (snapshot.price("surplus_cost") * q.surplus_weight * surplus_servers(snapshot, binding)).sum()
-        ),
+        surplus=float((snapshot.price("surplus_cost") * q.surplus_weight * surplus_servers(snapshot, binding)).sum()),
         short=policy.shortfall_cost * float((weight * covered.unmet).sum()),
         affinity=policy.affinity_cost * float((weight * covered.off_affinity.sum(1)).sum()),
         moved_idle=int((moved & ~s.in_use).sum()),

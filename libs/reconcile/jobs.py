@@ -11,6 +11,7 @@ from enum import StrEnum
 from types import MappingProxyType
 
 SOLVE = "solve"
+SHADOW_SOLVE = "shadow_solve"
 SIMULATE = "simulate"
 SOLVE_PART = "solve_part"
 MOVE = "move"
@@ -87,6 +88,7 @@ LOOPS: Mapping[str, Loop] = MappingProxyType(
         loop.name: loop
         for loop in (
             Loop(name=SOLVE, subject=_REGION, every_s=_HOUR_S, worker=Worker.SOLVER),
+            Loop(name=SHADOW_SOLVE, subject=_REGION, worker=Worker.SOLVER),
             Loop(name=SIMULATE, subject=Subject.SIMULATION, worker=Worker.SOLVER),
             Loop(name=SOLVE_PART, subject=Subject.JOB_PART, worker=Worker.PARTS),
             Loop(name=MOVE, subject=_REGION, every_s=5.0, worker=Worker.MOVER),

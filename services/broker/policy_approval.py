@@ -1,4 +1,6 @@
-"""Hold a change of a region's shared buffers for approval, because the buffers take servers from all owners."""
+"""Hold a change of a region's policy for approval: of the shared buffers, because they take servers from all owners,
+and of any price, if the region's approval limits say so.
+"""
 
 from __future__ import annotations
 
@@ -31,24 +33,26 @@ def ask_for_policy(
         raise StaleGeneration("region", region.name, expected=generation, found=region.generation)
     supersede_of_policy(tx, region.region_id, decided_by=actor, reason="AskedAnew", now=now)
     now_so = asdict(region.policy)
-    share, asked = now_so["shared_buffer_share"], change["shared_buffer_share"]
-    assert isinstance(asked, float)
     before = {name: now_so[name] for name in change}
     return ask_for_approval(
         tx,
         region.region_id,
         action="ask_for_policy",
         kind=ApprovalKind.REGION_POLICY,
-        causes=[
-            Cause(
-                reason="SharedBufferSize",
-                message=f"the shared buffers would hold {asked:g} of each hardware type instead of {share:g}",
-                numbers={"shared_buffer_share": share, "asked_shared_buffer_share": asked},
-            )
-        ],
+        causes=[_cause(name, before[name], value) for name, value in change.items() if value != before[name]],
         change=change,
         before=before,
         actor=actor,
         reason=reason,
         now=now,
     )
+
+
+def _cause(name: str, before: float, asked: object) -> Cause:
+    """Return the cause that one changed field is. A switch has 1 for True."""
+    assert isinstance(asked, float | int)
+    numbers = {name: float(before), f"asked_{name}": float(asked)}
+    if name == "shared_buffer_share":
+        message = f"the shared buffers would hold {asked:g} of each hardware type instead of {before:g}"
+        return Cause(reason="SharedBufferSize", message=message, numbers=numbers)
+    return Cause(reason="PolicyPrice", message=f"{name} would be {asked:g} instead of {before:g}", numbers=numbers)

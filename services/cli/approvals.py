@@ -38,6 +38,7 @@ def limits(
         float | None, typer.Option(min=0.0, max=1.0, help="a larger share of a hardware type needs approval")
     ] = None,
     four_eyes: Annotated[bool | None, typer.Option(help="the requester cannot approve")] = None,
+    policy_prices: Annotated[bool | None, typer.Option(help="every change of the policy needs approval")] = None,
     none: Annotated[bool, typer.Option("--none", help="remove all limits, except those given here")] = False,
     reason: Annotated[str | None, typer.Option(help="why; for the audit trail")] = None,
     output: OutputOption = Output.TABLE,
@@ -46,7 +47,12 @@ def limits(
     client = Client.connect()
     path = f"/v1/regions/{region}/approval-limits"
     found = client.get(path)
-    given = {"size_cost_units": size_cost_units, "hardware_share": hardware_share, "four_eyes": four_eyes}
+    given = {
+        "size_cost_units": size_cost_units,
+        "hardware_share": hardware_share,
+        "four_eyes": four_eyes,
+        "policy_prices": policy_prices,
+    }
     change = {name: value for name, value in given.items() if value is not None}
     if change or none:
         kept = {} if none else {name: found[name] for name in given}

@@ -126,6 +126,10 @@ GROUPS: dict[str, Commands] = {
             "services.cli.policy:policy",
             "Show or change the solver's weights.",
         ),
+        "rollout": (
+            "services.cli.rollout:app",
+            "Roll out another policy of a region: in shadow, on a canary, everywhere; and take it back.",
+        ),
         "drain": (
             "services.cli.drain:drain",
             "Ask for planned maintenance, or end it.",

@@ -22,12 +22,12 @@ def policy(
     ] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Show or change the solver's weights. A change of shared_buffer_share waits for an approval."""
+    """Show or change the solver's weights. A change may wait for an approval."""
     client = Client.connect()
     path = f"/v1/regions/{quote(region, safe='')}"
     found = client.get(path)
     if change:
-        body: Json = {"policy": dict(_setting(text) for text in change)}
+        body: Json = {"policy": dict(setting(text) for text in change)}
         body |= {} if reason is None else {"reason": reason}
         found = client.patch(path, body, generation=found["generation"])
     if output is Output.JSON:
@@ -41,7 +41,7 @@ def policy(
         print_document(found["policy"])
 
 
-def _setting(text: str) -> tuple[str, bool | float]:
+def setting(text: str) -> tuple[str, bool | float]:
     """Parse NAME=VALUE. Raises BadParameter with an example of the form."""
     form = "NAME=VALUE, such as buffer_cost=8 or fix_first=false"
     name, separator, value = text.partition("=")

@@ -261,6 +261,9 @@ def judge_application(application: Application) -> Refusal | Applied:
             application.catalogue,
         )
     )
+    if application.simulation.what_if.policy and application.limits.policy_prices:
+        message = "the prices of the region's policy would change"
+        causes += (Cause(reason="PolicyPrice", message=message, numbers={}),)
     lacked = short_rru(application.imagined, covered)
     for one in application.decisions:
         foreseen = application.foreseen_short_rru.get(one.name, 0.0)

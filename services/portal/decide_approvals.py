@@ -21,6 +21,7 @@ from libs.store.platform.jobs import enqueue
 from libs.store.platform.tokens import load_persons
 from libs.store.regions.region_policies import update_policy
 from libs.web.problems import Problem
+from services.portal.advance_rollout import ROLLOUT, advance_approved
 from services.portal.end_reservation import drop_scheduled_reservation
 from services.portal.propose_rru import append_approved
 
@@ -29,8 +30,8 @@ _OF_REGION = (ApprovalKind.REGION_POLICY, ApprovalKind.RRU_CLASS)
 
 
 def approve(tx: Transaction, approval_id: int, *, generation: int, actor: str, reason: str, now: datetime) -> Approval:
-    """Approve a change. Assess an approved capacity request again, set an approved policy, append an approved version
-    of a class, or let approved maintenance or moves begin.
+    """Approve a change. Assess an approved capacity request again, set an approved policy, enter an approved stage of
+    a roll-out, append an approved version of a class, or let approved maintenance or moves begin.
 
     Raises NotFound, StaleGeneration, and Problem: 409 if the approval no longer waits, 403 if `actor` requested the
     change and the region demands a second person.
@@ -44,7 +45,9 @@ def approve(tx: Transaction, approval_id: int, *, generation: int, actor: str, r
         detail = f"{person} asked for this; in {approval.region} another person must approve it."
         raise Problem(403, "four_eyes", detail, asked_by=list(approval.asked_by))
     decided = _decide(tx, approval, ApprovalStatus.APPROVED, generation=generation, actor=actor, reason=reason, now=now)
-    if approval.kind is ApprovalKind.REGION_POLICY:
+    if approval.kind is ApprovalKind.REGION_POLICY and ROLLOUT in approval.change:
+        advance_approved(tx, region, approval, actor=actor, reason=reason, now=now)
+    elif approval.kind is ApprovalKind.REGION_POLICY:
         # Any other change of the policy would have superseded this one. So the region is as it was read.
         policy = replace(region.policy, **approval.change)  # type: ignore[arg-type]  # as the broker took it apart
         update_policy(tx, region.name, policy, generation=region.generation, actor=actor, reason=reason, now=now)

@@ -9,10 +9,12 @@ from libs.jobs.kinds import JobRun, job
 from libs.jobs.settings import JobSettings
 from libs.jobs.working import ServiceJobs
 from libs.reconcile.environment import read_environment
-from libs.reconcile.jobs import SIMULATE, SOLVE
+from libs.reconcile.jobs import SHADOW_SOLVE, SIMULATE, SOLVE
+from libs.store.fleet.policy_rollouts import has_open_rollout
 from libs.store.platform.jobs import enqueue
 from services.solver.reconcilers.run_simulation import RunSimulation
 from services.solver.reconcilers.solve_bindings import SolveBindings
+from services.solver.reconcilers.solve_shadow import SolveShadow
 from services.solver.settings import SolverSettings
 from services.solver.shared_pool import solving_pool
 
@@ -24,9 +26,18 @@ def solve(run: JobRun) -> None:
     settings = SolverSettings.from_environment()
     pool = partial(solving_pool, run.database, JobSettings.from_environment())
     status = SolveBindings(run.database, run.clock, settings, run.job.subject, trigger, pool).reconcile()
-    if status is SolveStatus.STALE:  # another plan was committed first: solve again at once, not in an hour
-        with run.database.write() as tx:
+    with run.database.write() as tx:
+        if status is SolveStatus.STALE:  # another plan was committed first: solve again at once, not in an hour
             enqueue(tx, SOLVE, run.job.subject, {"trigger": "stale"})
+        elif has_open_rollout(tx, run.job.subject):
+            enqueue(tx, SHADOW_SOLVE, run.job.subject, {"after_job": run.job.job_id})
+
+
+@job(SHADOW_SOLVE)
+def shadow_solve(run: JobRun) -> None:
+    """Compare the policy that is rolled out in the region with its last real solve."""
+    after_job = run.job.arguments.get("after_job")
+    SolveShadow(run.database, run.clock, run.job.subject, after_job if isinstance(after_job, int) else None).reconcile()
 
 
 @job(SIMULATE)
@@ -37,5 +48,5 @@ def simulate(run: JobRun) -> None:
     RunSimulation(run.database, run.clock, settings, int(run.job.subject), pool).reconcile()
 
 
-KINDS = (solve, simulate)
+KINDS = (solve, shadow_solve, simulate)
 JOBS = ServiceJobs(kinds=KINDS, read_settings=partial(read_environment, SolverSettings))

@@ -25,6 +25,7 @@ def set_approval_limits(tx: Transaction, region_id: int, limits: ApprovalLimits)
         "size_cost_units": limits.size_cost_units,
         "hardware_share": limits.hardware_share,
         "four_eyes": limits.four_eyes,
+        "policy_prices": limits.policy_prices,
     }
     if limits.generation == 0:
         new = insert(approval_limits).values(region_id=region_id, **values).on_conflict_do_nothing()

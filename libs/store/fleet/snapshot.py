@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from libs.domain.arrays import Indices, Ints, Names
 from libs.domain.cost_units import listed_units
 from libs.domain.fleet import DELETED, FREE, FleetSnapshot, Reservations, Servers
+from libs.store.fleet.policy_rollouts import load_canary
 from libs.store.fleet.present_classes import load_units
 from libs.store.fleet.regions import load_region
 from libs.store.fleet.topology import TopologyIds, load_server_domains, load_topology, rows_of
@@ -44,6 +45,7 @@ def load_fleet_snapshot(tx: Transaction, region_name: str) -> FleetSnapshot:
         servers=_servers(tx, region.region_id, topology_ids, type_ids, reservations.id),
         reservations=reservations,
         policy=region.policy,
+        canary=load_canary(tx, region),
         target_plan_id=region.target_plan_id,
         cost_units=listed_units(types, load_units(tx, region.region_id)),
     )

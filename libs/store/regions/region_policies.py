@@ -12,6 +12,7 @@ from libs.domain.region import Region
 from libs.reconcile.errors import StaleGeneration
 from libs.store.capacity.approvals import supersede_of_policy
 from libs.store.capacity.shared_buffers import delete_shared_buffers
+from libs.store.fleet.policy_rollouts import supersede_rollout
 from libs.store.fleet.regions import load_region, region_of
 from libs.store.plans.plans import commit_release
 from libs.store.platform import audit
@@ -29,7 +30,8 @@ def update_policy(
     now: datetime,
     reason: str | None = None,
 ) -> Region:
-    """Set the policy of a region. Supersede a pending change of the policy, because it starts from the policy before.
+    """Set the policy of a region. Supersede a pending change and an open roll-out, because they start from the policy
+    before.
 
     A shared_buffer_share that falls to 0 switches the shared buffers off: they are deleted, and their servers free.
     Raises NotFound, and StaleGeneration unless the region is at `generation`.
@@ -56,4 +58,5 @@ def update_policy(
         for reservation_id in delete_shared_buffers(tx, after.region_id, now=now):
             commit_release(tx, name, reservation_id, now=now)
     supersede_of_policy(tx, after.region_id, decided_by=actor, reason="PolicyChanged", now=now)
+    supersede_rollout(tx, after, actor=actor, now=now)
     return after

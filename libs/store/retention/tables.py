@@ -13,6 +13,7 @@ from libs.reconcile.jobs import (
     FORGET_PLANNING,
     FORGET_SESSIONS,
     FORGET_TELEMETRY,
+    SHADOW_SOLVE,
     SUM_SPANS,
 )
 
@@ -105,6 +106,8 @@ TABLES: Mapping[str, Retention] = MappingProxyType(
         ),
         "simulations": Forgotten(by=FORGET_HISTORY, after=_HISTORY, kept="at most the newest 100 that nobody applied"),
         "simulation_changes": GoesWith("simulations"),
+        "policy_rollouts": Stays("a row per roll-out that an operator started"),
+        "policy_comparisons": Forgotten(by=SHADOW_SOLVE, after="the newest 100 of a roll-out"),
         "moves": Forgotten(by=FORGET_HISTORY, after=_HISTORY, kept="moves under way, and open dead letters"),
         "move_steps": GoesWith("moves"),
         "movers": _SET,

@@ -67,7 +67,15 @@ from libs.store.tables.planner import (
     planning_input_versions,
     service_models,
 )
-from libs.store.tables.plans import plan_changes, plans, simulation_changes, simulations, solve_runs
+from libs.store.tables.plans import (
+    plan_changes,
+    plans,
+    policy_comparisons,
+    policy_rollouts,
+    simulation_changes,
+    simulations,
+    solve_runs,
+)
 from libs.store.tables.platform import (
     audit_entries,
     idempotency_keys,
@@ -146,6 +154,8 @@ __all__ = [
     "plan_runs",
     "planning_input_versions",
     "plans",
+    "policy_comparisons",
+    "policy_rollouts",
     "quotas",
     "racks",
     "readiness_changes",

@@ -191,6 +191,7 @@ approval_limits = sa.Table(
     sa.Column("hardware_share", sa.Double, nullable=True),
     sa.Column("four_eyes", sa.Boolean, nullable=False),
     generation(),
+    sa.Column("policy_prices", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.CheckConstraint("size_rru >= 0 AND size_rru < 'infinity'", name="size_rru"),
     sa.CheckConstraint("hardware_share >= 0 AND hardware_share <= 1", name="hardware_share"),
 )

@@ -1,10 +1,10 @@
-"""Solve runs, plans and simulations."""
+"""Solve runs, plans, simulations, and roll-outs of policies."""
 
 from __future__ import annotations
 
 import sqlalchemy as sa
 
-from libs.store.tables.columns import at, json, key, metadata, one_of, ref, text
+from libs.store.tables.columns import at, generation, json, key, metadata, one_of, ref, text
 
 # A plan of long ago may be deleted, so neither its id in a run nor a parent is a foreign key.
 solve_runs = sa.Table(
@@ -100,4 +100,48 @@ simulation_changes = sa.Table(
     # Not called generation: it is the server's at the time of reading, and no trigger raises it.
     sa.Column("server_generation", sa.BigInteger, nullable=False),
     text("to_reservation", nullable=True),
+)
+
+policy_rollouts = sa.Table(
+    "policy_rollouts",
+    metadata,
+    key("policy_rollout_id"),
+    ref("regions.region_id"),
+    text("stage"),
+    sa.Column("share", sa.Double, nullable=True),
+    json("change"),
+    json("before"),
+    json("held"),
+    text("started_by"),
+    text("reason"),
+    at("created_at"),
+    at("stage_at"),
+    at("canary_at", nullable=True),
+    generation(),
+    one_of("stage", "shadow", "canary", "all", "back", "superseded"),
+    sa.CheckConstraint("share > 0 AND share < 1", name="share"),
+    sa.CheckConstraint("stage <> 'canary' OR num_nonnulls(share, canary_at) = 2", name="canary"),
+    sa.Index(
+        "uq_policy_rollouts_open", "region_id", unique=True, postgresql_where=sa.text("stage IN ('shadow', 'canary')")
+    ),
+    sa.Index("ix_policy_rollouts_region_id", "region_id", "policy_rollout_id"),
+)
+
+# A solve run of long ago may be deleted, so its id is not a foreign key.
+policy_comparisons = sa.Table(
+    "policy_comparisons",
+    metadata,
+    key("policy_comparison_id"),
+    ref("policy_rollouts.policy_rollout_id"),
+    sa.Column("solve_run_id", sa.BigInteger, nullable=False),
+    text("stage"),
+    text("status"),
+    json("report", nullable=True),
+    json("findings"),
+    text("error", nullable=True),
+    at("started_at"),
+    at("finished_at", nullable=True),
+    sa.UniqueConstraint("policy_rollout_id", "solve_run_id"),
+    one_of("stage", "shadow", "canary"),
+    one_of("status", "running", "done", "yielded", "failed"),
 )

@@ -7,6 +7,7 @@ from services.broker.api import (
     imports,
     msb_losses,
     plans,
+    policy_rollouts,
     region_files,
     region_supply,
     regions,
@@ -30,6 +31,7 @@ ROUTERS = (
     unavailability_events.router,
     retirements.router,
     plans.router,
+    policy_rollouts.router,
     audit_entries.router,
 )
 

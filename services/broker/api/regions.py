@@ -15,6 +15,7 @@ from libs.domain.readiness import Readiness
 from libs.domain.region import Region
 from libs.domain.region_condition import ConditionStatus, RegionCondition, RegionConditionType
 from libs.domain.region_summary import WorstReservation
+from libs.store.capacity.approval_limits import load_approval_limits
 from libs.store.fleet.regions import list_regions, load_region
 from libs.store.platform.database import Transaction
 from libs.store.regions.region_conditions import load_conditions
@@ -196,7 +197,7 @@ def get_region(region: RegionName, context: Context, response: Response) -> Regi
         202: {
             "model": ApprovalOut,
             "headers": headers("Location"),
-            "description": "The change of shared buffers needs approval, so the whole change waits",
+            "description": "The change needs approval, so the whole of it waits",
         },
         **problems(404, 409),
     },
@@ -210,7 +211,7 @@ def patch_region(
     context: Context,
 ) -> Response:
     """Change the policy of a region. The next solve uses it. A change of the shared buffers first waits for an
-    approval.
+    approval, and so does every change if the approval limits have `policy_prices`. An open roll-out is superseded.
     """
 
     def effect(tx: Transaction) -> Answer:
@@ -220,7 +221,9 @@ def patch_region(
             context.clock.now(),
         )
         policy, actor = replace(before.policy, **change), principal.name
-        if policy.shared_buffer_share != before.policy.shared_buffer_share:
+        every = load_approval_limits(tx, before.region_id).policy_prices
+        waits = policy != before.policy if every else policy.shared_buffer_share != before.policy.shared_buffer_share
+        if waits:
             approval = ask_for_policy(tx, before, change, generation=expected, actor=actor, reason=body.reason, now=now)
             location = {"Location": f"/v1/approvals/{approval.approval_id}"}
             return Answer(202, ApprovalOut.model_validate(approval), location)

@@ -37,6 +37,9 @@ class ApprovalLimitsIn(RequestModel):
         default=None, description="A larger share of a hardware type's servers needs an approval"
     )
     four_eyes: Flag = Field(default=False, description="Whoever asked cannot approve")
+    policy_prices: Flag = Field(
+        default=False, description="Every change of the region's policy needs an approval, not only the shared buffers'"
+    )
     reason: GivenReason | None = Field(default=None, description="Why, for the audit trail")
 
 
@@ -47,6 +50,7 @@ class ApprovalLimitsOut(ResponseModel):
     size_cost_units: float | None
     hardware_share: float | None
     four_eyes: bool
+    policy_prices: bool
     generation: int = Field(description="0 if none were ever set; send it as If-Match")
 
 

@@ -1,0 +1,174 @@
+"""The roll-out of a region's policy: its stages, the shadow solves beside the real ones, and what holds it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+
+from libs.domain.canary import PER_RESERVATION, Canary
+from libs.domain.policy import RegionPolicy
+from libs.domain.region_condition import ConditionStatus
+
+COMPARISONS_LEAST = 3
+"""Number of finished comparisons that a stage needs before the next one may begin."""
+
+
+class RolloutStage(StrEnum):
+    """Stage of a roll-out: shadow -> canary -> all, and from each of them back.
+
+    A roll-out is superseded when the region's policy is changed otherwise before `all`.
+    """
+
+    SHADOW = "shadow"
+    CANARY = "canary"
+    ALL = "all"
+    BACK = "back"
+    SUPERSEDED = "superseded"
+
+
+OPEN = (RolloutStage.SHADOW, RolloutStage.CANARY)
+"""The stages that have shadow solves. A region has at most one roll-out in one of them."""
+
+
+class ComparisonStatus(StrEnum):
+    """Status of a shadow solve. A yielded one made room for a real solve, and has no answer."""
+
+    RUNNING = "running"
+    DONE = "done"
+    YIELDED = "yielded"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """Something that holds a roll-out: an identifier, a sentence, and the figures behind the sentence."""
+
+    reason: str
+    message: str
+    numbers: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyRollout:
+    """The roll-out of one change of a region's policy.
+
+    change      the new values of the changed fields
+    before      the values of the same fields when it began
+    share       the share of reservations in the canary; None before the canary
+    held        the findings that hold it; empty: it is not held
+    stage_at    when its stage began
+    canary_at   when its first canary began; None before
+    started_by, reason   who started it, and why
+    """
+
+    policy_rollout_id: int
+    region: str
+    stage: RolloutStage
+    change: Mapping[str, float | bool]
+    before: Mapping[str, float | bool]
+    share: float | None
+    held: tuple[Finding, ...]
+    started_by: str
+    reason: str
+    created_at: datetime
+    stage_at: datetime
+    canary_at: datetime | None
+    generation: int
+
+    def new_policy(self, policy: RegionPolicy) -> RegionPolicy:
+        """Return `policy`, the region's, with the change."""
+        return replace(policy, **self.change)  # type: ignore[arg-type]  # fields of a policy, checked at the start
+
+    def canary_of(self, policy: RegionPolicy) -> Canary | None:
+        """Return the canary of a region with this policy; None in every other stage."""
+        if self.stage is not RolloutStage.CANARY or self.share is None:
+            return None
+        return Canary(policy=self.new_policy(policy), share=self.share, salt=str(self.policy_rollout_id))
+
+    @property
+    def only_at_all(self) -> tuple[str, ...]:
+        """Return the changed fields that hold for a whole region, so that no canary shows them."""
+        return tuple(name for name in self.change if name not in PER_RESERVATION)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyComparison:
+    """A shadow solve beside the real solve `solve_run_id`.
+
+    stage     the roll-out's stage at that time
+    report    the differences of the two plans; None unless it is done
+    findings  what held the roll-out because of it
+    error     why it failed; None unless it did
+    """
+
+    policy_comparison_id: int
+    solve_run_id: int
+    stage: RolloutStage
+    status: ComparisonStatus
+    report: Mapping[str, object] | None
+    findings: tuple[Finding, ...]
+    error: str | None
+    started_at: datetime
+    finished_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToldCondition:
+    """The region's condition PolicyRollout."""
+
+    status: ConditionStatus
+    reason: str
+    message: str
+    numbers: Mapping[str, object]
+
+
+_TOLD = {
+    RolloutStage.SHADOW: ("InShadow", "A new policy solves beside the old one, and changes nothing."),
+    RolloutStage.CANARY: ("InCanary", "The prices of a new policy apply to some reservations."),
+    RolloutStage.ALL: ("Everywhere", "The new policy is the region's policy."),
+    RolloutStage.BACK: ("TakenBack", "The policy before the roll-out applies."),
+    RolloutStage.SUPERSEDED: ("Superseded", "The policy was changed otherwise, so the roll-out ended."),
+}
+
+
+def condition_of(rollout: PolicyRollout) -> ToldCondition:
+    """Return the condition that a roll-out gives its region. A held one is not healthy."""
+    numbers: dict[str, object] = {"policy_rollout_id": rollout.policy_rollout_id}
+    if rollout.share is not None:
+        numbers["share"] = rollout.share
+    if not rollout.held:
+        reason, message = _TOLD[rollout.stage]
+        return ToldCondition(status=ConditionStatus.TRUE, reason=reason, message=message, numbers=numbers)
+    found = "; ".join(one.message for one in rollout.held)
+    return ToldCondition(
+        status=ConditionStatus.FALSE,
+        reason=rollout.held[0].reason,
+        message=f"The roll-out of a policy is held: {found}. Accept that with `plimsoll rollout resume`, or take it "
+        "back with `plimsoll rollout back`.",
+        numbers=numbers,
+    )
+
+
+def refusal_to_advance(rollout: PolicyRollout, share: float | None, compared: int) -> str | None:
+    """Return why the roll-out cannot advance now; None: it can.
+
+    share     of the canary to begin or to widen; None: to all reservations
+    compared  number of comparisons in the present stage
+    """
+    name = f"Roll-out {rollout.policy_rollout_id}"
+    if rollout.stage not in OPEN:
+        return f"{name} is in the stage {rollout.stage}: start another one."
+    if rollout.held:
+        return f"{name} is held: {rollout.held[0].message}. Resume it or take it back."
+    alone = len(rollout.only_at_all) == len(rollout.change)
+    if share is not None and alone:
+        return f"{name} changes no price of single reservations, so a canary shows nothing: advance to all."
+    if share is None and rollout.stage is RolloutStage.SHADOW and not alone:
+        return f"{name} has had no canary: name its share of the reservations, such as 0.1."
+    if share is not None and rollout.share is not None and share <= rollout.share:
+        return f"{name} has a canary of {rollout.share:g} already: name a larger share, or none for all."
+    if compared < COMPARISONS_LEAST:
+        return f"{name} has {compared} comparisons in this stage, and needs {COMPARISONS_LEAST}: each solve makes one."
+    return None
