@@ -58,8 +58,8 @@ def judge_figures(
 ) -> tuple[Finding, ...]:
     """Return a finding for each figure above the history, or one finding if there is too little history.
 
-    A figure is above if it exceeds the highest of the history by more than a quarter of it, and by more than the least
-    margin of the figure.
+    A figure is above if it exceeds the highest of the history by more than a margin. The margin is a quarter of the
+    highest, or the figure's least margin if that is more.
 
     capacity_rru  the capacity that the region's reservations ask for
     of            the solve, in words

@@ -9,7 +9,7 @@ from __future__ import annotations
 from alembic import op
 
 revision = "0047"
-down_revision = "0045"
+down_revision = "0046"
 branch_labels = None
 depends_on = None
 

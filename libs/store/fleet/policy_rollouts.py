@@ -69,7 +69,7 @@ def load_rollout(tx: Transaction, policy_rollout_id: int, *, lock: bool = False)
 
 
 def load_latest_rollout(tx: Transaction, region_id: int) -> PolicyRollout | None:
-    """Return the latest roll-out of a region, whatever its stage; None if there was none."""
+    """Return the latest roll-out of a region, in any stage; None if there was none."""
     query = _SELECT.where(_table.c.region_id == region_id).order_by(_table.c.policy_rollout_id.desc()).limit(1)
     row = tx.execute(query).mappings().one_or_none()
     return None if row is None else _rollout(row)

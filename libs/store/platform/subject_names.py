@@ -20,6 +20,7 @@ from libs.store.tables import (
     msbs,
     plan_executions,
     plan_runs,
+    policy_rollouts,
     racks,
     regions,
     reservations,
@@ -59,6 +60,9 @@ _NAMES: dict[str, sa.Select[tuple[int, str]]] = {
     "move": sa.select(moves.c.move_id, servers.c.name).join(servers, servers.c.server_id == moves.c.server_id),
     "plan_execution": sa.select(plan_executions.c.plan_execution_id, _minute(plan_executions.c.created_at)),
     "plan_run": sa.select(plan_runs.c.plan_run_id, _minute(plan_runs.c.created_at)),
+    "policy_rollout": sa.select(policy_rollouts.c.policy_rollout_id, regions.c.name).join(
+        regions, regions.c.region_id == policy_rollouts.c.region_id
+    ),
     "region": sa.select(regions.c.region_id, regions.c.name),
     "reservation": sa.select(reservations.c.reservation_id, reservations.c.name),
     "retirement": sa.select(_RETIREMENTS.retirement_id, sa.func.coalesce(servers.c.name, racks.c.name))
@@ -85,7 +89,7 @@ _NAMES: dict[str, sa.Select[tuple[int, str]]] = {
     .outerjoin(datacenters, datacenters.c.datacenter_id == _EVENTS.datacenter_id),
 }
 """Kind of a subject -> its ids and names. A request has the name of its reservation, an event that of its place.
-An event of the ledger has its service or product, and its region. A run, an execution and a simulation have the time
+An event of the ledger has its service or product, and its region. A roll-out has its region. A run, an execution and a simulation have the time
 at which they were begun or asked for. A session has its token.
 """
 

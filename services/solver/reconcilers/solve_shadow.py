@@ -179,7 +179,7 @@ class SolveShadow:
 
 
 def _after(snapshot: FleetSnapshot, planned: list[tuple[str, str | None]]) -> Indices:
-    """Return the (S,) targets of the snapshot after a plan with these changes. What is new since then is left out."""
+    """Return the (S,) targets of the snapshot after a plan with these changes. Later servers are left out."""
     target = np.maximum(snapshot.servers.target, FREE).astype(np.int32)
     row = {str(name): i for i, name in enumerate(snapshot.servers.name)}
     number = {str(name): r for r, name in enumerate(snapshot.reservations.name)}

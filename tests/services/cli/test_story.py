@@ -288,6 +288,30 @@ def test_the_policy(plimsoll: Plimsoll, tmp_path: Path) -> None:
     assert "--set" in plimsoll("policy", "south", "--set", "buffer_cost").stderr
 
 
+def test_the_roll_out_of_a_policy(plimsoll: Plimsoll, tmp_path: Path) -> None:
+    image = region_image("north", msbs=4, servers_per_rack=6, reservations={"old": SPEC}, current={"server-00": "old"})
+    save_region(image, tmp_path / "north")
+    assert plimsoll("import", tmp_path / "north").returncode == 0
+    assert "has had no roll-out" in plimsoll("rollout", "show", "north").stderr
+    why = ("--reason", "buffers grew")
+    for _ in range(2):
+        assert plimsoll("plan", "north").returncode == 0
+    started = plimsoll("rollout", "start", "north", "--set", "buffer_cost=8", *why)
+    assert "buffer_cost: 5.0 -> 8.0" in started.stdout, started.stderr
+    for solves in range(1, 4):
+        assert plimsoll("plan", "north").returncode == 0
+        shown = until(lambda: plimsoll("rollout", "show", "north").stdout, f"compared: {solves} solve")
+        assert f"compared: {solves} solve" in shown, shown
+    assert "costs are at the old prices" in shown
+    advanced = plimsoll("rollout", "advance", "north", "--share", "0.5", *why)
+    approval = advanced.stdout.partition("plimsoll approve ")[2].partition(" ")[0]
+    assert "the policy of north is approved" in plimsoll("approve", approval, *why).stdout, advanced.stderr
+    assert document(plimsoll("rollout", "show", "north", "-o", "json"))["stage"] == "canary"
+    assert "is not held" in plimsoll("rollout", "resume", "north", *why).stderr
+    assert "stage: back" in plimsoll("rollout", "back", "north", *why).stdout
+    assert document(plimsoll("policy", "north", "-o", "json"))["buffer_cost"] == 5
+
+
 def test_help_and_what_is_mistyped(plimsoll: Plimsoll) -> None:
     told = plimsoll("--help").stdout
     assert [name for name in COMMANDS if f"\n  {name} " not in told] == []

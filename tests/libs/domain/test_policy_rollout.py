@@ -1,0 +1,71 @@
+"""A roll-out advances only from an early stage, when nothing holds it, after enough comparisons, and to more."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from libs.domain.policy import RegionPolicy
+from libs.domain.policy_rollout import Finding, PolicyRollout, RolloutStage, condition_of, refusal_to_advance
+from libs.domain.region_condition import ConditionStatus
+
+NOW = datetime(2026, 11, 1, tzinfo=UTC)
+SHADOW = PolicyRollout(
+    policy_rollout_id=7,
+    region="west",
+    stage=RolloutStage.SHADOW,
+    change={"buffer_cost": 8.0, "shortfall_cost": 2000.0},
+    before={"buffer_cost": 5.0, "shortfall_cost": 1000.0},
+    share=None,
+    held=(),
+    started_by="olga",
+    reason="test",
+    created_at=NOW,
+    stage_at=NOW,
+    canary_at=None,
+    generation=1,
+)
+CANARY = replace(SHADOW, stage=RolloutStage.CANARY, share=0.2, canary_at=NOW)
+HELD = replace(SHADOW, held=(Finding(reason="OutsideHistory", message="too slow", numbers={}),))
+WHOLE = replace(SHADOW, change={"fix_first": False}, before={"fix_first": True})
+
+
+@pytest.mark.parametrize(
+    ("rollout", "share", "compared", "why"),
+    [
+        (SHADOW, 0.1, 3, None),
+        (CANARY, 0.3, 3, None),
+        (CANARY, None, 3, None),
+        (WHOLE, None, 3, None),
+        (SHADOW, 0.1, 2, "needs 3"),
+        (SHADOW, None, 3, "name its share"),
+        (CANARY, 0.2, 3, "name a larger share"),
+        (HELD, 0.1, 3, "is held: too slow"),
+        (WHOLE, 0.1, 3, "a canary shows nothing"),
+        (replace(SHADOW, stage=RolloutStage.ALL), None, 3, "start another one"),
+        (replace(SHADOW, stage=RolloutStage.BACK), 0.1, 3, "start another one"),
+    ],
+)
+def test_it_advances_or_says_why_not(
+    rollout: PolicyRollout, share: float | None, compared: int, why: str | None
+) -> None:
+    refusal = refusal_to_advance(rollout, share, compared)
+    assert refusal is None if why is None else why in str(refusal)
+
+
+def test_only_the_canary_stage_has_a_canary() -> None:
+    policy = RegionPolicy(spread_cost=3.0)
+    canary = CANARY.canary_of(policy)
+    assert canary is not None
+    assert (canary.share, canary.policy.buffer_cost, canary.policy.spread_cost, canary.salt) == (0.2, 8.0, 3.0, "7")
+    assert SHADOW.canary_of(policy) is None
+    assert replace(CANARY, stage=RolloutStage.ALL).canary_of(policy) is None
+
+
+def test_a_held_roll_out_is_a_condition_that_says_what_to_do() -> None:
+    told = condition_of(HELD)
+    assert (told.status, told.reason) == (ConditionStatus.FALSE, "OutsideHistory")
+    assert "too slow" in told.message
+    assert "plimsoll rollout resume" in told.message
+    for stage in RolloutStage:
+        assert condition_of(replace(SHADOW, stage=stage)).status is ConditionStatus.TRUE
