@@ -4,21 +4,29 @@ and of any price, if the region's approval limits say so.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 
-from libs.domain.approval import Approval, ApprovalKind, Cause
+from libs.domain.approval import Approval, ApprovalKind, ApprovalLimits, Cause
+from libs.domain.policy import RegionPolicy
 from libs.domain.region import Region
 from libs.reconcile.errors import StaleGeneration
 from libs.store.capacity.approvals import ask_for_approval, supersede_of_policy
 from libs.store.platform.database import Transaction
 
 
+def fields_that_wait(before: RegionPolicy, after: RegionPolicy, limits: ApprovalLimits) -> list[str]:
+    """Return the changed fields that need an approval: the share of the shared buffers, or all if the limits say so."""
+    was, now = asdict(before), asdict(after)
+    return [name for name in now if now[name] != was[name] and (limits.policy_prices or name == "shared_buffer_share")]
+
+
 def ask_for_policy(
     tx: Transaction,
     region: Region,
     change: Mapping[str, object],
+    waiting: Sequence[str],
     *,
     generation: int,
     actor: str,
@@ -26,6 +34,8 @@ def ask_for_policy(
     now: datetime,
 ) -> Approval:
     """Record the change as an approval, and supersede one that waits already.
+
+    waiting   the fields of the change that need the approval
 
     The caller has locked `region`. Raises StaleGeneration.
     """
@@ -39,7 +49,7 @@ def ask_for_policy(
         region.region_id,
         action="ask_for_policy",
         kind=ApprovalKind.REGION_POLICY,
-        causes=[_cause(name, before[name], value) for name, value in change.items() if value != before[name]],
+        causes=[_cause(name, before[name], change[name]) for name in waiting],
         change=change,
         before=before,
         actor=actor,

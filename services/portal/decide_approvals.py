@@ -30,8 +30,8 @@ _OF_REGION = (ApprovalKind.REGION_POLICY, ApprovalKind.RRU_CLASS)
 
 
 def approve(tx: Transaction, approval_id: int, *, generation: int, actor: str, reason: str, now: datetime) -> Approval:
-    """Approve a change. Assess an approved capacity request again, set an approved policy, or append an approved version
-    of a class. Enter an approved stage of a roll-out, or let approved maintenance or moves begin.
+    """Approve a change. Assess an approved capacity request again, set an approved policy, or append an approved
+    version of a class. Enter an approved stage of a roll-out, or let approved maintenance or moves begin.
 
     Raises NotFound, StaleGeneration, and Problem: 409 if the approval no longer waits, 403 if `actor` requested the
     change and the region demands a second person.

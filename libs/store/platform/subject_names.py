@@ -89,8 +89,8 @@ _NAMES: dict[str, sa.Select[tuple[int, str]]] = {
     .outerjoin(datacenters, datacenters.c.datacenter_id == _EVENTS.datacenter_id),
 }
 """Kind of a subject -> its ids and names. A request has the name of its reservation, an event that of its place.
-An event of the ledger has its service or product, and its region. A roll-out has its region. A run, an execution and a simulation have the time
-at which they were begun or asked for. A session has its token.
+An event of the ledger has its service or product, and its region. A roll-out has its region. A run, an
+execution and a simulation have the time at which they were begun or asked for. A session has its token.
 """
 
 

@@ -32,7 +32,7 @@ from services.broker.policy_rollout_commands import ask_to_advance, take_back
 router = APIRouter(prefix="/v1/policy-rollouts", tags=["regions"])
 _NOUN, _COMPARISONS = "policy rollouts", "policy comparisons"
 _OPERATOR = [Depends(require(Role.OPERATOR))]
-RolloutId = Annotated[int, Path(ge=1, le=ID_MAX)]
+RolloutId = Annotated[int, Path(ge=1, le=ID_MAX, description="Id of the roll-out")]
 Why = Annotated[GivenReason, Field(description="Why, for the audit trail and for the approver")]
 
 

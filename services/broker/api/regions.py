@@ -32,7 +32,7 @@ from libs.web.openapi import headers, problems
 from libs.web.policy_model import policy_change, policy_sent
 from libs.web.reasons import GivenReason
 from services.broker.api.server_counts_out import ServerCountsOut
-from services.broker.policy_approval import ask_for_policy
+from services.broker.policy_approval import ask_for_policy, fields_that_wait
 
 router = APIRouter(prefix="/v1/regions", tags=["regions"])
 _NOUN = "regions"
@@ -221,10 +221,11 @@ def patch_region(
             context.clock.now(),
         )
         policy, actor = replace(before.policy, **change), principal.name
-        every = load_approval_limits(tx, before.region_id).policy_prices
-        waits = policy != before.policy if every else policy.shared_buffer_share != before.policy.shared_buffer_share
-        if waits:
-            approval = ask_for_policy(tx, before, change, generation=expected, actor=actor, reason=body.reason, now=now)
+        waiting = fields_that_wait(before.policy, policy, load_approval_limits(tx, before.region_id))
+        if waiting:
+            approval = ask_for_policy(
+                tx, before, change, waiting, generation=expected, actor=actor, reason=body.reason, now=now
+            )
             location = {"Location": f"/v1/approvals/{approval.approval_id}"}
             return Answer(202, ApprovalOut.model_validate(approval), location)
         after = update_policy(tx, region, policy, generation=expected, actor=actor, reason=body.reason, now=now)

@@ -5,6 +5,8 @@ import sqlalchemy as sa
 from libs.domain.principal import Role
 from libs.domain.simulation import Demand, WhatIf
 from libs.simulator.fleet import made_up_fleet
+from libs.store.fleet.policy_rollouts import create_rollout
+from libs.store.fleet.regions import load_region
 from libs.store.plans.simulations import create_simulation
 from libs.store.plans.solve_runs import start_solve_run
 from libs.store.platform.database import Database
@@ -39,6 +41,8 @@ def test_rows_of_each_kind_have_their_names(database: Database) -> None:
         run = start_solve_run(tx, region, trigger="request", seed=1, parent_plan_id=None, now=NOW)
         what_if = WhatIf(policy={}, demand=(Demand(scale=2.0),))
         asked = create_simulation(tx, region, what_if, requested_by="olga", now=NOW)
+        found = load_region(tx, "west")
+        rollout = create_rollout(tx, found, {"buffer_cost": 8.0}, actor="olga", reason="test", now=NOW)
         login = start_login_session(
             tx, "corp|rita", sealed_bearer="sealed", bearer_ends_at=NOW, secret_sha256=b"y" * 32
         )
@@ -47,6 +51,7 @@ def test_rows_of_each_kind_have_their_names(database: Database) -> None:
             ("simulation", asked): "west, 2026-11-01 12:00 UTC",
             ("session", start_session(tx, token.token_id, token_sha256=b"s", secret_sha256=b"x" * 32)): "ci",
             ("session", login): "corp|rita",
+            ("policy_rollout", rollout.policy_rollout_id): "west",
             ("region", region): "west",
             ("token", token.token_id): "ci",
             ("unavailability_event", event_id): named["server", server],
