@@ -9,10 +9,10 @@ from libs.domain.approval import Approval, ApprovalKind, Cause
 from libs.domain.policy_rollout import OPEN, PolicyRollout, RolloutStage, refusal_to_advance
 from libs.domain.region import Region
 from libs.store.capacity.approvals import ask_for_approval, supersede_of_policy
-from libs.store.fleet.policy_rollouts import enter_stage
 from libs.store.plans.policy_comparisons import count_comparisons
 from libs.store.platform.database import Transaction
 from libs.store.regions.region_policies import update_policy
+from libs.store.regions.rollout_stages import enter_stage
 from libs.web.problems import Problem
 
 

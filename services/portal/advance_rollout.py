@@ -9,9 +9,10 @@ from typing import Any, cast
 from libs.domain.approval import Approval
 from libs.domain.policy_rollout import RolloutStage
 from libs.domain.region import Region
-from libs.store.fleet.policy_rollouts import enter_stage, load_rollout
+from libs.store.fleet.policy_rollouts import load_rollout
 from libs.store.platform.database import Transaction
 from libs.store.regions.region_policies import update_policy
+from libs.store.regions.rollout_stages import enter_stage
 from libs.web.problems import Problem
 
 ROLLOUT = "rollout"

@@ -2,9 +2,10 @@
 
 from libs.domain.policy_rollout import PolicyRollout, RolloutStage
 from libs.reconcile.clock import SystemClock
-from libs.store.fleet.policy_rollouts import create_rollout, enter_stage, load_latest_rollout
+from libs.store.fleet.policy_rollouts import load_latest_rollout
 from libs.store.fleet.regions import load_region
 from libs.store.platform.database import Database
+from libs.store.regions.rollout_stages import create_rollout, enter_stage
 
 
 def start(database: Database, **change: float | bool) -> PolicyRollout:

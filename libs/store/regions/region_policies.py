@@ -12,11 +12,11 @@ from libs.domain.region import Region
 from libs.reconcile.errors import StaleGeneration
 from libs.store.capacity.approvals import supersede_of_policy
 from libs.store.capacity.shared_buffers import delete_shared_buffers
-from libs.store.fleet.policy_rollouts import supersede_rollout
 from libs.store.fleet.regions import load_region, region_of
 from libs.store.plans.plans import commit_release
 from libs.store.platform import audit
 from libs.store.platform.database import Transaction
+from libs.store.regions.rollout_stages import supersede_rollout
 from libs.store.tables import regions
 
 

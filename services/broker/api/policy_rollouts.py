@@ -12,10 +12,11 @@ from libs.domain.policy_rollout import ComparisonStatus, PolicyRollout, RolloutS
 from libs.domain.principal import Role
 from libs.domain.region import Region
 from libs.reconcile.errors import StaleGeneration
-from libs.store.fleet.policy_rollouts import create_rollout, list_rollouts, load_rollout, resume_rollout
+from libs.store.fleet.policy_rollouts import list_rollouts, load_rollout
 from libs.store.fleet.regions import load_region
 from libs.store.plans.policy_comparisons import count_comparisons, list_comparisons
 from libs.store.platform.database import Transaction
+from libs.store.regions.rollout_stages import create_rollout, resume_rollout
 from libs.web.approval_out import ApprovalOut
 from libs.web.auth import Asking, require
 from libs.web.context import Context

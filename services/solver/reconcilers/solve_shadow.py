@@ -25,7 +25,7 @@ from libs.ras.solve import plan_target_bindings
 from libs.ras.solve_result import SolveResult
 from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
-from libs.store.fleet.policy_rollouts import hold_rollout, load_latest_rollout, load_rollout
+from libs.store.fleet.policy_rollouts import load_latest_rollout, load_rollout
 from libs.store.fleet.regions import load_region
 from libs.store.plans.policy_comparisons import (
     finish_comparison,
@@ -39,6 +39,7 @@ from libs.store.plans.policy_comparisons import (
 )
 from libs.store.plans.solve_runs import load_solve_run
 from libs.store.platform.database import Database, Transaction
+from libs.store.regions.rollout_stages import hold_rollout
 
 log = get_logger(__name__)
 KEPT_MAX = 100

@@ -5,7 +5,6 @@ import sqlalchemy as sa
 from libs.domain.principal import Role
 from libs.domain.simulation import Demand, WhatIf
 from libs.simulator.fleet import made_up_fleet
-from libs.store.fleet.policy_rollouts import create_rollout
 from libs.store.fleet.regions import load_region
 from libs.store.plans.simulations import create_simulation
 from libs.store.plans.solve_runs import start_solve_run
@@ -14,6 +13,7 @@ from libs.store.platform.sessions import start_login_session, start_session
 from libs.store.platform.subject_names import _NAMES, load_subject_names
 from libs.store.platform.tokens import create_token
 from libs.store.regions.region_import import import_region
+from libs.store.regions.rollout_stages import create_rollout
 from libs.store.tables import capacity_events, hardware_types, regions, servers, unavailability_events
 from tests.builders.stored import NOW
 

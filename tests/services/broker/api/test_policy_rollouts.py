@@ -11,11 +11,12 @@ from fastapi.testclient import TestClient
 from libs.domain.policy_rollout import ComparisonStatus, Finding
 from libs.domain.principal import Role
 from libs.reconcile.clock import SystemClock
-from libs.store.fleet.policy_rollouts import hold_rollout, load_rollout
+from libs.store.fleet.policy_rollouts import load_rollout
 from libs.store.fleet.regions import load_region
 from libs.store.fleet.snapshot import load_fleet_snapshot
 from libs.store.plans.policy_comparisons import finish_comparison, start_comparison
 from libs.store.platform.database import Database
+from libs.store.regions.rollout_stages import hold_rollout
 from libs.web.app import create_app
 from services.broker.api import ROUTERS as BROKER
 from services.portal.api import ROUTERS as PORTAL

@@ -11,12 +11,12 @@ from libs.domain.region_condition import ConditionStatus, RegionConditionType
 from libs.reconcile import crash
 from libs.reconcile.clock import SystemClock
 from libs.reconcile.jobs import SOLVE
-from libs.store.fleet.policy_rollouts import resume_rollout
 from libs.store.fleet.regions import load_region
 from libs.store.plans.policy_comparisons import list_comparisons
 from libs.store.platform.database import Database
 from libs.store.platform.jobs import enqueue
 from libs.store.regions.region_conditions import load_condition
+from libs.store.regions.rollout_stages import resume_rollout
 from services.solver.reconcilers import solve_shadow
 from services.solver.reconcilers.solve_bindings import SolveBindings
 from services.solver.reconcilers.solve_shadow import SolveShadow
