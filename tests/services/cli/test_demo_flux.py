@@ -51,4 +51,5 @@ def test_the_loop_closes_and_no_service_ever_lacks_capacity(tmp_path: Path) -> N
     assert second["up"][0] == pytest.approx(second["up"][1])
     assert 0.5 < first["by_itself"] < 1, "each plan has read the traces of a day, so its models are certain"
     assert 0.5 < second["by_itself"] < 1
-    assert all(cycle["moved"] > 0.005 for cycle in found["cycles"])
+    assert all(cycle["actions"]["shift"] > 0 for cycle in found["cycles"])
+    assert sum(cycle["moved"] for cycle in found["cycles"]) > 0.03

@@ -213,6 +213,7 @@ def test_limits_are_an_admins(admin, operator) -> None:
         "size_cost_units": None,
         "hardware_share": None,
         "four_eyes": False,
+        "policy_prices": False,
         "generation": 0,
     }
     assert operator.put(url, json={}, headers={"If-Match": '"0"'}).status_code == 403
