@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+Place = tuple[int, ...]
+"""The domains of a server, one of each kind of loss that is told apart: its MSB first, then further kinds."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holding:
     """A reservation's promise, and its servers that are up, have joined and are not leaving.
 
-    held_rru   msb_id -> RRU
+    survives   for each kind of loss, whether the promise includes the loss of any one domain of it
+    held_rru   for each kind of loss: domain -> RRU. Each has every server once
     """
 
     reservation_id: int
     reservation: str
     capacity_rru: float
-    survives_msb_loss: bool
-    held_rru: Mapping[int, float]
+    survives: tuple[bool, ...]
+    held_rru: tuple[Mapping[int, float], ...]

@@ -7,6 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from libs.domain.departure_wait import ServerWait
+from libs.domain.holding import Place
 
 
 class MoveStep(StrEnum):
@@ -126,6 +127,7 @@ class RunningMove:
     calls_failed       consecutive calls for this step without an answer
     asked              True: the actuator may have been asked for this step, so the step may be under way
     leaves_rru         RRU that the server's reservation loses when the server leaves
+    domain_ids         the server's domain of each further kind that reservations survive, or UNPLACED
     """
 
     move_id: int
@@ -151,11 +153,17 @@ class RunningMove:
     calls_failed: int = 0
     asked: bool = False
     leaves_rru: float = 0.0
+    domain_ids: tuple[int, ...] = ()
 
     @property
     def step(self) -> MoveStep:
         """Return the step under way."""
         return self.steps[self.step_index]
+
+    @property
+    def place(self) -> Place:
+        """Return the domains of the server."""
+        return (self.msb_id, *self.domain_ids)
 
     @property
     def due_at(self) -> datetime:

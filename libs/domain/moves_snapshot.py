@@ -11,7 +11,7 @@ import numpy as np
 from libs.domain.arrays import Bools, Floats, Ints
 from libs.domain.departure_exceptions import StoredExceptions
 from libs.domain.departure_wait import KnownWaits
-from libs.domain.holding import Holding
+from libs.domain.holding import Holding, Place
 from libs.domain.move import RunningMove
 from libs.domain.mover import Mover
 from libs.domain.spare import IdleServers, Spare
@@ -33,6 +33,7 @@ class WaitingServers:
     lent                       (N,) bool   a reservation has the server for the time of an exchange: it is `target_id`
     returning                  (N,) bool   `current_id` has the server on loan, and the loan is over
     leaves_rru                 (N,) RRU    RRU that the current reservation loses when the server leaves
+    domain_ids                 (N, J) int  domain of each further kind that reservations survive, or UNPLACED
     """
 
     id: Ints
@@ -49,9 +50,19 @@ class WaitingServers:
     to_buffer: Bools
     lent: Bools
     returning: Bools
+    domain_ids: Ints
 
     def __len__(self) -> int:
         return len(self.id)
+
+    @property
+    def place(self) -> Ints:
+        """Return the domains (N, L) of each server, as in `libs.domain.holding.Place`."""
+        return np.column_stack([self.msb_id, self.domain_ids])
+
+    def worth(self, row: int) -> tuple[Place, float]:
+        """Return the domains of one server, and the RRU that its reservation loses when it leaves."""
+        return (int(self.msb_id[row]), *self.domain_ids[row].tolist()), float(self.leaves_rru[row])
 
     @property
     def urgent(self) -> Bools:

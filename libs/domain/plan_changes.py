@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from libs.domain.arrays import Bools, Floats, Indices, Ints, Names
+from libs.domain.loss_axis import LossAxis
 
 NONE = -1
 """Index in `source`, `to` and `current` that stands for no reservation."""
@@ -18,11 +19,12 @@ NONE = -1
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TouchedReservations:
     """The Q touched reservations, as they are now. A plan touches a reservation if it takes a server from the
-    reservation or gives one to it. There are M MSBs.
+    reservation or gives one to it. There are M MSBs, and P domains that can be lost.
 
-    load               (Q, M) RRU   RRU of the servers that target the reservation, are up and are not leaving
+    axis                            the P domains, and the losses that each reservation is to survive
+    load               (Q, P) RRU   RRU of the servers that target the reservation, are up and are not leaving
                                     (`counts`)
-    load_there         (Q, M) RRU   part of `load` in servers that are already bound to their target
+    load_there         (Q, P) RRU   part of `load` in servers that are already bound to their target
     msb_datacenter     (M,) int
     msb_limit_rru      (Q,) RRU     the most in one MSB, a hard limit; inf: no limit
     penalty_weight     (Q,) float   factor on the penalty of one RRU, as of the plan's snapshot
@@ -34,7 +36,7 @@ class TouchedReservations:
     row: NDArray[np.intp]
     name: Names
     capacity_rru: Floats
-    survives_msb_loss: Bools
+    axis: LossAxis
     penalty_weight: Floats
     affinity_share: Floats
     msb_limit_rru: Floats
@@ -56,7 +58,7 @@ class PlanChanges:
                              NONE
     current      (N,) int    reservation that the server is bound to now: index into `touched`; NONE also if the plan
                              does not touch it
-    msb          (N,) int
+    domain       (N, L) int  columns of the server on the axis of `touched`; the first is its MSB
     changed      (N,) bool   the server changed since the snapshot, or its new reservation was deleted
     leaving      (N,) bool   the server's retirement is announced
     source_rru   (N,) RRU    RRU that the source loses; 0 for a server that is down or leaving
@@ -68,7 +70,7 @@ class PlanChanges:
     source: Indices
     to: Indices
     current: Indices
-    msb: Indices
+    domain: Indices
     changed: Bools
     leaving: Bools
     source_rru: Floats

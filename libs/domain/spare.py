@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+import numpy as np
+
 from libs.domain.arrays import Ints
 
 SPARES_MAX = 10
@@ -43,6 +45,7 @@ class IdleServers:
     id, generation, msb_id   (K,) int
     hardware_type_id         (K,) int
     buffer_id                (K,) int    reservation id of its shared buffer; 0: it is free
+    domain_ids               (K, J) int  domain of each further kind that reservations survive, or UNPLACED
     rru                      (reservation id, hardware type id) -> RRU; absent: of no use
     room                     shared buffer -> number of its servers that may be lent now; absent: none
     """
@@ -52,8 +55,14 @@ class IdleServers:
     msb_id: Ints
     hardware_type_id: Ints
     buffer_id: Ints
+    domain_ids: Ints
     rru: Mapping[tuple[int, int], float]
     room: Mapping[int, int]
+
+    @property
+    def place(self) -> Ints:
+        """Return the domains (K, L) of each server, as in `libs.domain.holding.Place`."""
+        return np.column_stack([self.msb_id, self.domain_ids])
 
 
 class LoanState(StrEnum):

@@ -14,19 +14,23 @@ def _none() -> Ints:
     return np.zeros(0, np.int64)
 
 
+def _no_domains() -> Ints:
+    return np.zeros((0, 1), np.int64)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class WaveLoans:
     """L loans of one server each, in W waves.
 
     reservation  (L,) int   row of the borrower
-    msb          (L,) int   index of the server's MSB
+    domain       (L, K) int columns of the server on the axis of the promises; the first is its MSB
     rru          (L,) RRU   worth of the server to the borrower
     begins       (L,) int   wave in which the server joins: it counts from the next wave on; -1: it has joined already
     ends         (L,) int   wave in which it leaves; W: after the last wave; NEVER: its borrower cannot spare it
     """
 
     reservation: Ints = field(default_factory=_none)
-    msb: Ints = field(default_factory=_none)
+    domain: Ints = field(default_factory=_no_domains)
     rru: Floats = field(default_factory=lambda: np.zeros(0))
     begins: Ints = field(default_factory=_none)
     ends: Ints = field(default_factory=_none)
@@ -39,7 +43,8 @@ class WaveLoans:
 class Lendable:
     """C kinds of idle servers that a plan may lend, for R reservations. Servers of a kind are alike.
 
-    msb, hardware_type  (C,) int    index of the MSB, and of the type
+    domain              (C, K) int  columns on the axis of the promises; the first is the MSB
+    hardware_type       (C,) int    index of the type
     buffer              (C,) int    row of the shared buffer that has them; NONE: they are free
     profile             (C,) int    a number for the host profile
     number              (C,) int    how many there are
@@ -51,7 +56,7 @@ class Lendable:
     lent                loans that have begun: their `begins` is -1, or 0 if the server has not joined yet
     """
 
-    msb: Ints
+    domain: Ints
     hardware_type: Ints
     buffer: Ints
     profile: Ints

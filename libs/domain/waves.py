@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from libs.domain.arrays import Bools, Floats, Ints, Names
+from libs.domain.loss_axis import LossAxis
 from libs.domain.move import MoveStep
 from libs.domain.mover import MoverBounds
 from libs.domain.wave_loans import WaveLoans
@@ -25,7 +26,7 @@ class MovesToMake:
     """N moves, in the order in which the mover prefers them.
 
     server      (N,) int     row of the snapshot
-    msb         (N,) int     index of the server's MSB
+    domain      (N, L) int   columns of the server on the axis of the promises; the first is its MSB
     source      (N,) int     row of the reservation that loses the server; NONE: it loses none, or a shared
                              buffer or a deleted one does, for which the guard does not ask
     to          (N,) int     row of the reservation that gets the server; NONE: it becomes free
@@ -38,7 +39,7 @@ class MovesToMake:
     """
 
     server: Ints
-    msb: Ints
+    domain: Ints
     source: Ints
     to: Ints
     leaves_rru: Floats
@@ -52,6 +53,11 @@ class MovesToMake:
         return len(self.server)
 
     @property
+    def msb(self) -> Ints:
+        """Return the MSB (N,) of each server."""
+        return self.domain[:, 0]
+
+    @property
     def joins(self) -> Bools:
         """Return which servers (N,) go to another reservation, shared buffers aside."""
         return np.asarray((self.to != NONE) & ~self.to_buffer)
@@ -59,20 +65,28 @@ class MovesToMake:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Promises:
-    """R reservations and M MSBs: what was promised, and what is held before the first wave.
+    """R reservations, M MSBs and P domains that can be lost: what was promised, and what is held before the first wave.
 
-    held_rru     (R, M) RRU   of servers that are up, have joined and are not leaving
+    axis                      the P domains, and the losses that each reservation is to survive
+    held_rru     (R, P) RRU   of servers that are up, have joined and are not leaving
     msb_servers  (M,) int     servers of each MSB
     """
 
     name: Names
     capacity_rru: Floats
-    survives_msb_loss: Bools
+    axis: LossAxis
     held_rru: Floats
     msb_servers: Ints
 
     def __len__(self) -> int:
         return len(self.name)
+
+    def level(self, held: Floats, rows: Ints, survive: Bools | bool) -> Floats:
+        """Return the RRU (N,) that the reservations `rows` (N,) hold with `held` (N, P): at the level *survive*, or at
+        *hold* where `survive` is False.
+        """
+        left_rru, total_rru = self.axis.left_rru(held, rows), self.axis.total_rru(held)
+        return np.asarray(np.where(survive, left_rru, total_rru))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,7 @@ from libs.plan_check.regression import TOLERANCE
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Standing:
-    """The state of Q reservations with given bindings. `short` is the RRU that each reservation lacks after the MSB
+    """The state of Q reservations with given bindings. `short` is the RRU that each reservation lacks after the worst
     loss that it must survive. `penalty` is that of ADR 0012.
     """
 
@@ -40,23 +40,24 @@ def standing(changes: PlanChanges, kept: Bools, policy: RegionPolicy) -> Standin
     there_leaves = leaves & (changes.current == changes.source)
     there_comes = comes & (changes.current == changes.to)
     for table, lost, gained in ((load, leaves, comes), (there, there_leaves, there_comes)):
-        np.subtract.at(table, (changes.source[lost], changes.msb[lost]), changes.source_rru[lost])
-        np.add.at(table, (changes.to[gained], changes.msb[gained]), changes.to_rru[gained])
+        rru = changes.source_rru[lost, None]
+        np.subtract.at(table, (changes.source[lost, None], changes.domain[lost]), rru)
+        rru = changes.to_rru[gained, None]
+        np.add.at(table, (changes.to[gained, None], changes.domain[gained]), rru)
     gives_up = kept & (changes.source != NONE) & changes.leaving & (changes.to == NONE)
     giving_up = np.bincount(changes.source[gives_up], minlength=len(q)) > 0
-    short = short_rru(q, load)
+    by_msb, unmet = load[:, : q.axis.msbs], q.axis.unmet_rru(load, q.capacity_rru)
     return Standing(
-        short=short,
-        penalty=policy.shortfall_cost * short + policy.affinity_cost * off_affinity_rru(q, load, policy),
-        above=np.maximum(load - q.msb_limit_rru[:, None], 0.0),
+        short=short_rru(q, load),
+        penalty=policy.shortfall_cost * unmet + policy.affinity_cost * off_affinity_rru(q, by_msb, policy),
+        above=np.maximum(by_msb - q.msb_limit_rru[:, None], 0.0),
         given_up=giving_up & (short_rru(q, there) > TOLERANCE),
     )
 
 
 def short_rru(q: TouchedReservations, load: Floats) -> Floats:
-    """Return the RRU that each reservation lacks with a load (Q, M), after the MSB loss that it must survive."""
-    surviving = load.sum(1) - np.where(q.survives_msb_loss, load.max(1, initial=0.0), 0.0)
-    return np.asarray(np.maximum(q.capacity_rru - surviving, 0.0))
+    """Return the RRU that each reservation lacks with a load (Q, P), after the worst loss that it must survive."""
+    return np.asarray(np.maximum(q.capacity_rru - q.axis.left_rru(load), 0.0))
 
 
 def off_affinity_rru(q: TouchedReservations, load: Floats, policy: RegionPolicy) -> Floats:

@@ -53,8 +53,8 @@ def check_waves(moves: MovesToMake, promises: Promises, plan: WavePlan) -> list[
         back = np.flatnonzero(loans.ends == k)
         givers = np.unique(np.concatenate([moves.source[leaving], loans.reservation[back]]))
         before = held[givers]
-        np.subtract.at(held, (loans.reservation[back], loans.msb[back]), loans.rru[back])
-        np.subtract.at(held, (moves.source[leaving], moves.msb[leaving]), moves.leaves_rru[leaving])
+        np.subtract.at(held, (loans.reservation[back, None], loans.domain[back]), loans.rru[back, None])
+        np.subtract.at(held, (moves.source[leaving, None], moves.domain[leaving]), moves.leaves_rru[leaving, None])
         at_hold = np.isin(givers, moves.source[leaving[plan.at_hold[leaving]]])
         below = np.isin(givers, moves.source[leaving[plan.below[leaving]]])
         found += _levels(
@@ -64,9 +64,9 @@ def check_waves(moves: MovesToMake, promises: Promises, plan: WavePlan) -> list[
         found += _few(moves, promises, plan.below, rows, leaving)
         found += _many_loans(promises, plan, k)
         joins = rows[moves.to[rows] != NONE]
-        np.add.at(held, (moves.to[joins], moves.msb[joins]), moves.brings_rru[joins])
+        np.add.at(held, (moves.to[joins, None], moves.domain[joins]), moves.brings_rru[joins, None])
         coming = np.flatnonzero(loans.begins == k)
-        np.add.at(held, (loans.reservation[coming], loans.msb[coming]), loans.rru[coming])
+        np.add.at(held, (loans.reservation[coming, None], loans.domain[coming]), loans.rru[coming, None])
     rest = np.flatnonzero(plan.wave == NEVER)
     return [*found, *_left_out(moves, promises, rest, _without(loans, held, W), guarded)]
 
@@ -74,11 +74,11 @@ def check_waves(moves: MovesToMake, promises: Promises, plan: WavePlan) -> list[
 def _levels(
     promises: Promises, givers: Ints, before: Floats, after: Floats, at_hold: Bools, below_rru: Floats, k: int
 ) -> Iterator[Violation]:
-    promise, survives = promises.capacity_rru[givers], promises.survives_msb_loss[givers]
-    for level, without_worst, asked in (("hold", False, np.ones(len(givers), bool)), ("survive", True, ~at_hold)):
-        floor = np.minimum(promise, _level(before, survives & without_worst))
+    promise = promises.capacity_rru[givers]
+    for level, survive, asked in (("hold", False, np.ones(len(givers), bool)), ("survive", True, ~at_hold)):
+        floor = np.minimum(promise, promises.level(before, givers, survive))
         floor = np.where(below_rru > 0, promise - below_rru, floor)
-        below = _level(after, survives & without_worst) < floor - ROUNDING * promise
+        below = promises.level(after, givers, survive) < floor - ROUNDING * promise
         for r in givers[below & asked]:
             message = f"{promises.name[r]} falls below {level} in wave {k}"
             yield Violation(reason="FallsBelow", message=message, reservation=str(promises.name[r]))
@@ -101,9 +101,9 @@ def _few(moves: MovesToMake, promises: Promises, few: Bools, rows: Ints, leaving
 
 
 def _without(loans: WaveLoans, held: Floats, k: int) -> Floats:
-    """Return `held` (R, M) without the lent servers that leave in wave k."""
+    """Return `held` (R, P) without the lent servers that leave in wave k."""
     left, back = held.copy(), np.flatnonzero(loans.ends == k)
-    np.subtract.at(left, (loans.reservation[back], loans.msb[back]), loans.rru[back])
+    np.subtract.at(left, (loans.reservation[back, None], loans.domain[back]), loans.rru[back, None])
     return left
 
 
@@ -126,15 +126,10 @@ def _left_out(moves: MovesToMake, promises: Promises, rows: Ints, held: Floats, 
     source = moves.source[stuck]
     promise, before = promises.capacity_rru[source], held[source]
     after = before.copy()
-    after[np.arange(len(stuck)), moves.msb[stuck]] -= moves.leaves_rru[stuck]
+    after[np.arange(len(stuck))[:, None], moves.domain[stuck]] -= moves.leaves_rru[stuck, None]
     may = np.ones(len(stuck), bool)
-    for without_worst in (np.zeros(len(stuck), bool), promises.survives_msb_loss[source] & ~moves.joins[stuck]):
-        floor = np.minimum(promise, _level(before, without_worst))
-        may &= _level(after, without_worst) >= floor - ROUNDING * promise
+    for survive in (np.zeros(len(stuck), bool), ~moves.joins[stuck]):
+        floor = np.minimum(promise, promises.level(before, source, survive))
+        may &= promises.level(after, source, survive) >= floor - ROUNDING * promise
     for row in np.concatenate([free, stuck[may]]):
         yield Violation(reason="LeftOut", message=f"the move {row} could go earlier, or at all")
-
-
-def _level(held: Floats, without_worst: Bools) -> Floats:
-    """Return the RRU that is held by each row, without its worst MSB where `without_worst`."""
-    return np.asarray(held.sum(1) - np.where(without_worst, held.max(1, initial=0.0), 0.0))

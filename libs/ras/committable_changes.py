@@ -105,6 +105,8 @@ class _Ledger:
         self.kept = np.zeros(N, bool)
         self.because, self.why = np.full(N, NONE, np.int32), np.zeros(N, np.int32)
         self.load, self.there = self.q.load.copy(), self.q.load_there.copy()
+        spans = self.q.axis.spans
+        self.survived = [[spans[k] for k in np.flatnonzero(row)] for row in self.q.axis.survives]
         self.outgoing, self.incoming = _by_reservation(changes.source, may, Q), _by_reservation(changes.to, may, Q)
         gives_up = changes.leaving & (changes.to == NONE)
         self.given_up = [rows[gives_up[rows]] for rows in self.outgoing]
@@ -112,8 +114,11 @@ class _Ledger:
         had = np.array([self._short(self.load, r) for r in range(Q)])
         limit = had + allowed
         self.short_max = np.where(limit > rounding, limit + rounding, rounding)
+        unmet = np.array([self._unmet(r) for r in range(Q)])
+        self.unmet_max = np.where(unmet > rounding, unmet + rounding, rounding)
         rounding_rru = 1e-6 * np.maximum(1.0, self.q.capacity_rru)
-        self.load_max = np.maximum(self.load, self.q.msb_limit_rru[:, None]) + rounding_rru[:, None]
+        self.by_msb = self.load[:, : self.q.axis.msbs]  # a view
+        self.load_max = np.maximum(self.by_msb, self.q.msb_limit_rru[:, None]) + rounding_rru[:, None]
         self.had_penalty = np.array([self._penalty(r) for r in range(Q)])
         for n in np.flatnonzero(may):
             self._enter(int(n), 1.0)
@@ -149,7 +154,7 @@ class _Ledger:
             dropped += self._drop(self.given_up[r][self.kept[self.given_up[r]]], r, Why.RETIRING)
         if self._is_crowded(r):
             dropped += self._turn_away(r)
-        if self._is_short(r):
+        if self._needs_servers(r):
             dropped += self._keep_servers(r)
         if self._is_crowded(r):
             dropped += self._turn_away(r)
@@ -162,16 +167,16 @@ class _Ledger:
         """Drop arrivals in MSBs where reservation `r` comes above its hard limit, and return the dropped changes."""
         dropped: list[int] = []
         for n in self.incoming[r][::-1]:
-            m = self.c.msb[n]
-            if self.kept[n] and self.load[r, m] > self.load_max[r, m]:
+            m = self.c.domain[n, 0]
+            if self.kept[n] and self.by_msb[r, m] > self.load_max[r, m]:
                 dropped += self._drop([int(n)], r, Why.MSB_SHARE)
         return dropped
 
     def _keep_servers(self, r: int) -> list[int]:
         """Let reservation `r` keep as many servers as it needs, and return the changes that are dropped for that.
 
-        If it must survive the loss of an MSB, it keeps servers outside of its fullest MSB first. Only such servers
-        raise the capacity that survives, until their own MSB is the fullest.
+        It keeps servers outside of its fullest domains of the kinds that it survives first. Only such servers raise the
+        capacity that survives each loss, until their own domain is the fullest.
         """
         rows = self.outgoing[r]
         rows = rows[self.kept[rows] & (self.c.source_rru[rows] > 0)]
@@ -179,14 +184,14 @@ class _Ledger:
         dropped: list[int] = []
         later: list[int] = []
         for n in rows[order]:
-            if not self._is_short(r):
+            if not self._needs_servers(r):
                 return dropped
-            if self.q.survives_msb_loss[r] and self.load[r, self.c.msb[n]] == self.load[r].max():
+            if self._is_in_fullest(int(n), r):
                 later.append(int(n))
             else:
                 dropped += self._drop([int(n)], r, Why.SHORT)
         for n in later:
-            if not self._is_short(r):
+            if not self._needs_servers(r):
                 return dropped
             dropped += self._drop([n], r, Why.SHORT)
         return dropped
@@ -199,8 +204,12 @@ class _Ledger:
         s = int(self.c.to[n])
         if s == NONE:
             return 0
-        room = self.load[s].sum() - (self.load[s].max() if self.q.survives_msb_loss[s] else 0.0)
-        return 1 if room - self.q.capacity_rru[s] >= self.c.to_rru[n] else 2
+        return 1 if self._left(self.load, s) - self.q.capacity_rru[s] >= self.c.to_rru[n] else 2
+
+    def _is_in_fullest(self, n: int, r: int) -> bool:
+        """Return whether the server of change `n` is in the fullest domain of a kind that reservation `r` survives."""
+        load, own = self.load[r], self.c.domain[n].tolist()
+        return any(load[d] == load[a:b].max() for a, b in self.survived[r] for d in own if a <= d < b)
 
     def _take_back(self, dropped: list[int]) -> None:
         """Take back each change of `dropped` with which all reservations stay sound, the last dropped change first.
@@ -227,23 +236,29 @@ class _Ledger:
 
     def _enter(self, n: int, sign: float) -> None:
         """Carry out change `n` if `sign` is 1, or undo it if `sign` is -1."""
-        c, m = self.c, self.c.msb[n]
+        c, own = self.c, self.c.domain[n]
         self.kept[n] = sign > 0
         for r, rru in ((c.source[n], -sign * c.source_rru[n]), (c.to[n], sign * c.to_rru[n])):
             if r != NONE:
-                self.load[r, m] += rru
+                self.load[r, own] += rru
                 if c.current[n] == r:
-                    self.there[r, m] += rru
+                    self.there[r, own] += rru
 
     def _is_sound(self, r: int) -> bool:
         bad = self._is_short(r) or self._costs_more(r) or self._gives_up_too_early(r) or self._is_crowded(r)
         return not bad
 
     def _is_crowded(self, r: int) -> bool:
-        return bool((self.load[r] > self.load_max[r]).any())
+        return bool((self.by_msb[r] > self.load_max[r]).any())
 
     def _is_short(self, r: int) -> bool:
         return bool(self._short(self.load, r) > self.short_max[r])
+
+    def _needs_servers(self, r: int) -> bool:
+        """Return whether reservation `r` is unsound for want of servers: short after its worst loss, or at a larger
+        penalty over all losses that it survives.
+        """
+        return self._is_short(r) or (bool(self._unmet(r) > self.unmet_max[r]) and self._costs_more(r))
 
     def _costs_more(self, r: int) -> bool:
         had = self.had_penalty[r]
@@ -254,19 +269,30 @@ class _Ledger:
         return bool(self.kept[rows].any()) and self._short(self.there, r) > _PENALTY_TOLERANCE
 
     def _short(self, table: Floats, r: int) -> float:
+        return max(0.0, float(self.q.capacity_rru[r]) - self._left(table, r))
+
+    def _left(self, table: Floats, r: int) -> float:
+        """Return the RRU of reservation `r` that are left after the worst loss that it must survive."""
         load = table[r]
-        buffer = load.max(initial=0.0) if self.q.survives_msb_loss[r] else 0.0
-        return max(0.0, float(self.q.capacity_rru[r] - (load.sum() - buffer)))
+        worst = max((float(load[a:b].max(initial=0.0)) for a, b in self.survived[r]), default=0.0)
+        return float(load[: self.q.axis.msbs].sum()) - worst
+
+    def _unmet(self, r: int) -> float:
+        """Return the RRU of reservation `r` that its penalty counts. See `LossAxis.unmet_rru`."""
+        load, capacity_rru = self.load[r], float(self.q.capacity_rru[r])
+        total = float(load[: self.q.axis.msbs].sum())
+        worst = [float(load[a:b].max(initial=0.0)) for a, b in self.survived[r]] or [0.0]
+        return sum(max(0.0, capacity_rru - (total - one)) for one in worst)
 
     def _penalty(self, r: int) -> float:
-        """Return the penalty of reservation `r` for its shortfall and for RRU outside its affinity bands (ADR 0012)."""
+        """Return the penalty of reservation `r` for its unmet RRU and for RRU outside its affinity bands (ADR 0012)."""
         share, capacity = self.q.affinity_share[r], self.q.capacity_rru[r]
         off = 0.0
         if not np.isnan(share).all():
-            found = np.bincount(self.q.msb_datacenter, self.load[r], len(share))
+            found = np.bincount(self.q.msb_datacenter, self.by_msb[r], len(share))
             beyond = np.abs(found - share * capacity) - self.policy.affinity_tolerance * capacity
             off = float(np.maximum(np.nan_to_num(beyond, nan=0.0), 0.0).sum())
-        return self.policy.shortfall_cost * self._short(self.load, r) + self.policy.affinity_cost * off
+        return self.policy.shortfall_cost * self._unmet(r) + self.policy.affinity_cost * off
 
 
 def _by_reservation(of: Indices, may: Bools, reservations: int) -> list[Rows]:

@@ -34,12 +34,11 @@ def waiting_by_reservation(
     found: defaultdict[int, list[Worth]] = defaultdict(list)
     for move in held_back:
         if brings(move):
-            found[move.from_reservation_id or 0].append((move.msb_id, move.leaves_rru))
+            found[move.from_reservation_id or 0].append((move.place, move.leaves_rru))
     rows = np.array(blocked, np.int64)
     rows = rows[waiting.joins[rows]]
-    columns = (waiting.current_id[rows], waiting.msb_id[rows], waiting.leaves_rru[rows])
-    for r, msb_id, rru in zip(*(column.tolist() for column in columns), strict=True):
-        found[r].append((msb_id, rru))
+    for row in rows.tolist():
+        found[int(waiting.current_id[row])].append(waiting.worth(row))
     return found
 
 
@@ -88,14 +87,15 @@ def lend(
 
 
 class _Stock:
-    """The idle servers that are not lent yet. Those of one MSB, hardware type and shared buffer are of one kind."""
+    """The idle servers that are not lent yet. Those of one place, hardware type and shared buffer are of one kind."""
 
     def __init__(self, idle: IdleServers) -> None:
         self._idle, self._room = idle, Counter(idle.room)
-        kinds = np.stack([idle.msb_id, idle.hardware_type_id, idle.buffer_id], axis=1)
+        kinds = np.column_stack([idle.place, idle.hardware_type_id, idle.buffer_id])
         kinds, first, kind = np.unique(kinds, axis=0, return_index=True, return_inverse=True)
         by_preference = np.argsort(first)
-        self._msb, self._type, self._buffer = kinds[by_preference].T
+        kinds = kinds[by_preference]
+        self._place, self._type, self._buffer = kinds[:, :-2], kinds[:, -2], kinds[:, -1]
         place = np.empty(len(first), np.int64)
         place[by_preference] = np.arange(len(first))
         self._rows: list[list[int]] = [[] for _ in first]
@@ -123,7 +123,7 @@ class _Stock:
         """Return the kinds for a reservation, without or with those of shared buffers that may lend."""
         open_ones = [buffer for buffer, room in self._room.items() if room > 0] if buffers else []
         is_open = (self._buffer == 0) | np.isin(self._buffer, open_ones)
-        return IdleKinds(msb=self._msb, rru=rru, number=np.where((rru > 0) & is_open, self._number, 0))
+        return IdleKinds(place=self._place, rru=rru, number=np.where((rru > 0) & is_open, self._number, 0))
 
     def take(self, kinds: Sequence[int]) -> list[int]:
         """Remove a server of each of these kinds. Return their rows."""

@@ -79,10 +79,9 @@ def choose_starts(
                 if profiles[int(waiting.target_id[row])] <= 0:
                     continue
                 profiles[int(waiting.target_id[row])] -= 1
-            msb_id = int(waiting.msb_id[row])
-            if not room.fits(msb_id, takes=bool(takes[row])):
+            if not room.fits(int(waiting.msb_id[row]), takes=bool(takes[row])):
                 continue
-            worth = int(waiting.current_id[row]), msb_id, float(waiting.leaves_rru[row])
+            worth = int(waiting.current_id[row]), *waiting.worth(row)
             if takes[row] and not departures.allow(*worth, hurried=bool(hurried[row])):
                 refused.append(row)
                 continue
@@ -140,7 +139,7 @@ class _Room:
 
 
 def _lacks(guard: Guard, waiting: WaitingServers, rows: Ints | Indices, *, hold: bool = False) -> Floats:
-    return guard.lacks(waiting.current_id[rows], waiting.msb_id[rows], waiting.leaves_rru[rows], hold=hold)
+    return guard.lacks(waiting.current_id[rows], waiting.place[rows], waiting.leaves_rru[rows], hold=hold)
 
 
 def _relieve(waiting: WaitingServers, refused: Indices, departures: Departures, guard: Guard, room: _Room) -> list[int]:
@@ -156,7 +155,7 @@ def _relieve(waiting: WaitingServers, refused: Indices, departures: Departures, 
         msb_id = int(waiting.msb_id[row])
         if not room.fits(msb_id, takes=True):
             continue
-        if departures.relieve(int(waiting.current_id[row]), msb_id, float(waiting.leaves_rru[row])):
+        if departures.relieve(int(waiting.current_id[row]), *waiting.worth(row)):
             room.take(msb_id, takes=True)
             relieved.append(row)
     return relieved
@@ -184,8 +183,8 @@ def _exceed(
     rows = refused[approved.lists(waiting.id[refused], waiting.current_id[refused], waiting.target_id[refused])]
     excepted: list[int] = []
     for row in rows.tolist():
-        r, msb_id, rru = int(waiting.current_id[row]), int(waiting.msb_id[row]), float(waiting.leaves_rru[row])
-        if room.fits(msb_id, takes=True) and departures.exceed(r, msb_id, rru, below_rru=approved.below_rru(r)):
+        r, msb_id, below_rru = int(waiting.current_id[row]), int(waiting.msb_id[row]), approved.below_rru
+        if room.fits(msb_id, takes=True) and departures.exceed(r, *waiting.worth(row), below_rru=below_rru(r)):
             departures.arrive([int(waiting.target_id[row])])
             room.take(msb_id, takes=True)
             excepted.append(row)

@@ -44,14 +44,16 @@ def plan_waits(
     reservation_id = np.concatenate(
         [waiting.current_id[rows], _ints(move.from_reservation_id or 0 for move in held_back)]
     )
-    msb_id = np.concatenate([waiting.msb_id[rows], _ints(move.msb_id for move in held_back)])
+    place = waiting.place
+    held_places = np.array([move.place for move in held_back], np.int64).reshape(-1, place.shape[1])
+    place = np.concatenate([place[rows], held_places])
     rru = np.concatenate([waiting.leaves_rru[rows], np.array([move.leaves_rru for move in held_back], np.float64)])
     joins = np.concatenate([waiting.joins[rows], np.array([brings(move) for move in held_back], bool)])
     since_us, is_known = _since(known, server_id, reservation_id, (now - _EPOCH) // _MICROSECOND)
     stays = _not_asked(snapshot, chosen.rows, server_id, sees_all=sees_all)
     is_over = ~(stays | np.isin(known.server_id, server_id[is_known]))
-    lacks = guard.lacks(reservation_id, msb_id, rru)
-    lacks_at_hold = guard.lacks(reservation_id, msb_id, rru, hold=True)
+    lacks = guard.lacks(reservation_id, place, rru)
+    lacks_at_hold = guard.lacks(reservation_id, place, rru, hold=True)
     coming = _Coming(snapshot, chosen, going, held_back)
     stored = snapshot.exceptions
     not_approved = None if stored is None or stored.state(now) is ExceptionState.APPROVED else stored

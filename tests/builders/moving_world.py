@@ -83,6 +83,8 @@ class World:
     number: int = 0
     promised: dict[int, float] = field(default_factory=dict)
     survives: bool = False
+    blocks: int = 0
+    survives_block: bool = False
     buffers: frozenset[int] = frozenset()
     spare_for: dict[int, int] = field(default_factory=dict)
     lent_until: dict[int, datetime] = field(default_factory=dict)
@@ -116,6 +118,7 @@ class World:
             lent=np.array([s in self.spare_for and s not in self.recalled for s in waits], bool),
             returning=np.array([self.spare_for.get(s) == self.current[s] and s in self.recalled for s in waits], bool),
             leaves_rru=np.ones(len(waits)),
+            domain_ids=self.domain_ids(waits),
         )
         moves = tuple(self._as_read(move) for move in self.running.values())
         servers = Counter(s % self.msbs for s in self.target)
@@ -164,6 +167,7 @@ class World:
             msb_id=_ints(s % self.msbs for s in free),
             hardware_type_id=_ints(0 for _ in free),
             buffer_id=_ints(0 for _ in free),
+            domain_ids=self.domain_ids(free),
             rru={(r, 0): 1.0 for r in self.promised},
             room={},
         )
@@ -184,19 +188,29 @@ class World:
             assert loan.until > now
             self.spare_for[s], self.lent_until[s] = loan.reservation_id, loan.until
 
+    def place(self, s: int) -> tuple[int, ...]:
+        """Its MSB, and its block if there are any."""
+        return (s % self.msbs, *((s // self.msbs % self.blocks,) if self.blocks else ()))
+
+    def domain_ids(self, servers: Iterable[int]) -> Ints:
+        blocks = np.array([self.place(s)[1:] for s in servers], np.int64)
+        return blocks if self.blocks and len(blocks) else np.zeros((len(blocks), int(self.blocks > 0)), np.int64)
+
     def holding(self, r: int) -> Holding:
         """One RRU for each server that is up, is in the reservation and is not asked to leave it."""
-        held = Counter(
-            s % self.msbs
+        there = [
+            self.place(s)
             for s, current in self.current.items()
             if current == r and s not in self.down and not (s in self.running and self.running[s].asked)
-        )
+        ]
+        number = (self.msbs, self.blocks) if self.blocks else (self.msbs,)
+        held = [Counter(place[k] for place in there) for k in range(len(number))]
         return Holding(
             reservation_id=r,
             reservation=f"r{r}",
             capacity_rru=self.promised[r],
-            survives_msb_loss=self.survives,
-            held_rru=dict.fromkeys(range(self.msbs), 0.0) | {msb: float(number) for msb, number in held.items()},
+            survives=(self.survives, self.survives_block)[: len(number)],
+            held_rru=tuple({d: float(held[k][d]) for d in range(most)} for k, most in enumerate(number)),
         )
 
     def _as_read(self, move: RunningMove) -> RunningMove:
@@ -228,6 +242,7 @@ class World:
             host_profile="",
             to_host_profile="",
             leaves_rru=1.0,
+            domain_ids=self.place(start.server_id)[1:],
             from_buffer=self.current[start.server_id] in self.buffers,
         )
 

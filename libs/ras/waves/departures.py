@@ -1,7 +1,7 @@
 """Decide which servers may leave their reservations at one moment. Pure. See docs/designs/0020 and 0027.
 
-At the level *survive*, a reservation keeps its capacity even after the loss of an MSB. At the level *hold*, it keeps
-its capacity while all MSBs are up.
+At the level *survive*, a reservation keeps its capacity even after the worst loss that it is to survive: of an MSB, or
+of a domain of a further kind. At the level *hold*, it keeps its capacity while all domains are up.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Container, Iterable, Sequence
 
+from libs.domain.holding import Place
 from libs.domain.move import MoveStep, RunningMove
 from libs.domain.reservation import ROUNDING
 from libs.domain.waves import FEW_SHARE
@@ -26,7 +27,7 @@ class Departures:
 
     def __init__(self, guard: Guard, running: Sequence[RunningMove] = ()) -> None:
         self._guard = guard
-        self._refused: set[tuple[int, int, float, bool]] = set()
+        self._refused: set[tuple[int, Place, float, bool]] = set()
         self._relieved_rru: dict[int, float] = {}
         self.held_back: list[RunningMove] = []
         # A server that has not left its old reservation yet does not count, because it may have to wait itself.
@@ -36,17 +37,17 @@ class Departures:
         self.relieved_running: list[RunningMove] = []
         self.exceeding_running: list[RunningMove] = []
 
-    def allow(self, reservation_id: int, msb_id: int, rru: float, *, hurried: bool = False) -> bool:
+    def allow(self, reservation_id: int, place: Place, rru: float, *, hurried: bool = False) -> bool:
         """Return whether a server may leave now. If it may, count it as gone.
 
         hurried   True: an operator wants it out at once, so the level *hold* is enough
         """
         # Departures only lower levels, so a refusal holds for all servers like it.
-        like = (reservation_id, msb_id, rru, hurried)
-        if like in self._refused or not self._guard.may_leave(reservation_id, msb_id, rru, hold=hurried):
+        like = (reservation_id, place, rru, hurried)
+        if like in self._refused or not self._guard.may_leave(reservation_id, place, rru, hold=hurried):
             self._refused.add(like)
             return False
-        self._let_go(reservation_id, msb_id, rru)
+        self._let_go(reservation_id, place, rru)
         return True
 
     def allow_running(self, move: RunningMove, *, hurried: bool = False) -> bool:
@@ -54,7 +55,7 @@ class Departures:
         may have lost other servers since the move started.
         """
         assert move.from_reservation_id is not None
-        allowed = self.allow(move.from_reservation_id, move.msb_id, move.leaves_rru, hurried=hurried)
+        allowed = self.allow(move.from_reservation_id, move.place, move.leaves_rru, hurried=hurried)
         if allowed:
             self.arrive([move.to_reservation_id or 0])
         else:
@@ -74,17 +75,17 @@ class Departures:
         left = reservation_id in self._leaving and reservation_id not in self._relieved_rru
         return reservation_id not in self._arriving and not left
 
-    def relieve(self, reservation_id: int, msb_id: int, rru: float) -> bool:
+    def relieve(self, reservation_id: int, place: Place, rru: float) -> bool:
         """Let a waiting server leave at the level *hold*, if nothing else leaves its reservation and nothing arrives.
 
         At most FEW_SHARE of the promise leaves so at a time, and at least one server.
         """
-        may_leave = self._is_few(reservation_id, rru) and self._guard.may_leave(reservation_id, msb_id, rru, hold=True)
+        may_leave = self._is_few(reservation_id, rru) and self._guard.may_leave(reservation_id, place, rru, hold=True)
         if may_leave:
-            self._count_few(reservation_id, msb_id, rru)
+            self._count_few(reservation_id, place, rru)
         return may_leave
 
-    def exceed(self, reservation_id: int, msb_id: int, rru: float, *, below_rru: float = math.inf) -> bool:
+    def exceed(self, reservation_id: int, place: Place, rru: float, *, below_rru: float = math.inf) -> bool:
         """Let a waiting server leave below the level *hold*, by the other rules of `relieve`. An operator must have
         approved that.
 
@@ -92,12 +93,12 @@ class Departures:
         """
         if not self._is_few(reservation_id, rru):
             return False
-        if not self._guard.may_leave(reservation_id, msb_id, rru, hold=True):
+        if not self._guard.may_leave(reservation_id, place, rru, hold=True):
             held_rru = self._guard.level(reservation_id, survive=False) - rru
             promise_rru = self._guard.capacity_rru(reservation_id)
             if held_rru < promise_rru - below_rru - ROUNDING * promise_rru:
                 return False
-        self._count_few(reservation_id, msb_id, rru)
+        self._count_few(reservation_id, place, rru)
         return True
 
     def relieve_running(self, kept: Container[int] = ()) -> None:
@@ -106,7 +107,7 @@ class Departures:
         """
         for move in self.held_back:
             assert move.from_reservation_id is not None
-            if move.server_id not in kept and self.relieve(move.from_reservation_id, move.msb_id, move.leaves_rru):
+            if move.server_id not in kept and self.relieve(move.from_reservation_id, move.place, move.leaves_rru):
                 self.relieved_running.append(move)
 
     def exceed_running(self, moves: Iterable[RunningMove], below_rru: Callable[[int], float]) -> None:
@@ -117,7 +118,7 @@ class Departures:
         for move in moves:
             r = move.from_reservation_id
             assert r is not None
-            if self.exceed(r, move.msb_id, move.leaves_rru, below_rru=below_rru(r)):
+            if self.exceed(r, move.place, move.leaves_rru, below_rru=below_rru(r)):
                 self.arrive([move.to_reservation_id or 0])
                 self.exceeding_running.append(move)
 
@@ -126,10 +127,10 @@ class Departures:
         most_rru = FEW_SHARE * self._guard.capacity_rru(reservation_id)
         return self.is_idle(reservation_id) and (before_rru is None or before_rru + rru <= most_rru)
 
-    def _count_few(self, reservation_id: int, msb_id: int, rru: float) -> None:
+    def _count_few(self, reservation_id: int, place: Place, rru: float) -> None:
         self._relieved_rru[reservation_id] = self._relieved_rru.get(reservation_id, 0.0) + rru
-        self._let_go(reservation_id, msb_id, rru)
+        self._let_go(reservation_id, place, rru)
 
-    def _let_go(self, reservation_id: int, msb_id: int, rru: float) -> None:
-        self._guard.let_go(reservation_id, msb_id, rru)
+    def _let_go(self, reservation_id: int, place: Place, rru: float) -> None:
+        self._guard.let_go(reservation_id, place, rru)
         self._leaving.add(reservation_id)

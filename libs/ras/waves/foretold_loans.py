@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from libs.domain.arrays import Bools, Floats
+from libs.domain.holding import Place
 from libs.domain.spare import SPARES_MAX
 from libs.domain.wave_loans import Lendable, WaveLoans
 from libs.domain.waves import NEVER, NONE
@@ -23,7 +24,7 @@ class ComingLoan:
 
     reservation: int
     kind: int
-    msb: int
+    place: Place
     rru: float
     begins: int
     ends: int = NEVER
@@ -36,9 +37,9 @@ class Lender:
         self._guard, self._from = guard, lendable
         self._left, self._room = lendable.number.copy(), Counter(lendable.room)
         lent = lendable.lent
-        columns = (lent.reservation, lent.msb, lent.rru, lent.begins)
+        columns = (lent.reservation, lent.domain, lent.rru, lent.begins)
         rows = zip(*(column.tolist() for column in columns), strict=True)
-        self._loans = [ComingLoan(r, NONE, msb, rru, begins) for r, msb, rru, begins in rows]
+        self._loans = [ComingLoan(r, NONE, tuple(place), rru, begins) for r, place, rru, begins in rows]
         self._present = Counter(loan.reservation for loan in self._loans)
         self._helpless: set[int] = set()
 
@@ -57,7 +58,7 @@ class Lender:
             is_there = loan.ends == NEVER and loan.begins < wave
             if not is_there or loan.reservation in giving:
                 continue
-            if departures.allow(loan.reservation + 1, loan.msb, loan.rru):
+            if departures.allow(loan.reservation + 1, loan.place, loan.rru):
                 loan.ends = wave
                 self._present[loan.reservation] -= 1
                 found.add(loan.reservation)
@@ -89,7 +90,7 @@ class Lender:
             for k in kinds:
                 self._count(k, -1)
                 self._present[r] += 1
-                found.append(ComingLoan(r, k, int(self._from.msb[k]), float(rru[k]), wave))
+                found.append(ComingLoan(r, k, tuple(self._from.domain[k].tolist()), float(rru[k]), wave))
         self._loans += found
         return found
 
@@ -106,7 +107,7 @@ class Lender:
         """Return all loans."""
         return WaveLoans(
             reservation=np.array([loan.reservation for loan in self._loans], np.int64),
-            msb=np.array([loan.msb for loan in self._loans], np.int64),
+            domain=np.array([loan.place for loan in self._loans], np.int64).reshape(-1, self._from.domain.shape[1]),
             rru=np.array([loan.rru for loan in self._loans], np.float64),
             begins=np.array([loan.begins for loan in self._loans], np.int64),
             ends=np.array([loan.ends for loan in self._loans], np.int64),
@@ -124,7 +125,7 @@ class Lender:
         return choose_spares(self._guard, r + 1, servers, self._kinds(rru, free | of_buffers), most=few)
 
     def _kinds(self, rru: Floats, usable: Bools) -> IdleKinds:
-        return IdleKinds(msb=self._from.msb, rru=rru, number=np.where((rru > 0) & usable, self._left, 0))
+        return IdleKinds(place=self._from.domain, rru=rru, number=np.where((rru > 0) & usable, self._left, 0))
 
     def _count(self, kind: int, number: int) -> None:
         self._left[kind] += number

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from libs.domain.arrays import Floats, Ints
-from libs.domain.holding import Holding
+from libs.domain.holding import Holding, Place
 from libs.domain.reservation import ROUNDING
 
 
@@ -16,20 +16,22 @@ class Guard:
 
     def __init__(self, holdings: Iterable[Holding]) -> None:
         self._holding = {one.reservation_id: one for one in holdings}
-        self._held = {one.reservation_id: dict(one.held_rru) for one in self._holding.values()}
-        self._total = {r: sum(held.values()) for r, held in self._held.items()}
-        self._worst = {r: max(held.values(), default=0.0) for r, held in self._held.items()}
-        """The RRU that each reservation holds in the MSB that gives it most. Kept up to date, like the total, because
-        the guard is asked for every server that waits.
+        self._held = {r: [dict(held) for held in one.held_rru] for r, one in self._holding.items()}
+        self._total = {r: sum(by_msb.values()) for r, (by_msb, *_) in self._held.items()}
+        self._worst = {r: [max(held.values(), default=0.0) for held in kinds] for r, kinds in self._held.items()}
+        """The RRU that each reservation holds in the domain of each kind that gives it most. Kept up to date, like the
+        total, because the guard is asked for every server that waits.
         """
+        self._survived = {
+            r: [k for k, survives in enumerate(one.survives) if survives] for r, one in self._holding.items()
+        }
         self._floor = {survive: {r: self._floor_of(r, survive) for r in self._holding} for survive in (True, False)}
 
-    def may_leave(self, reservation_id: int, msb_id: int, rru: float, *, hold: bool = False) -> bool:
-        """Return whether the reservation can lose a server worth `rru` in the MSB `msb_id`. It can if it then still
+    def may_leave(self, reservation_id: int, place: Place, rru: float, *, hold: bool = False) -> bool:
+        """Return whether the reservation can lose a server worth `rru` in the domains `place`. It can if it then still
         holds the capacity that it was promised, or as much as it held at the start.
 
-        hold   True to ignore the loss of an MSB: check only that the reservation holds its capacity while all MSBs are
-               up
+        hold   True to ignore losses: check only that the reservation holds its capacity while all domains are up
         """
         one = self._holding.get(reservation_id)
         if one is None or rru <= 0:
@@ -39,46 +41,53 @@ class Guard:
             return False
         if hold:
             return True
-        loss = self._worst_after(reservation_id, msb_id, -rru) if one.survives_msb_loss else 0.0
+        survived = self._survived[reservation_id]
+        loss = max((self._worst_after(reservation_id, k, place[k], -rru) for k in survived), default=0.0)
         return total - loss >= self._floor[True][reservation_id] - slack
 
-    def lacks(self, reservation_ids: Ints, msb_ids: Ints, rru: Floats, *, hold: bool = False) -> Floats:
+    def lacks(self, reservation_ids: Ints, places: Ints, rru: Floats, *, hold: bool = False) -> Floats:
         """Return the RRU (N,) that a reservation would lack if one server left it, for N servers, each judged alone. A
         reservation must keep a capacity at the level *survive*, or with `hold` at the level *hold*. If the value is
         above 0, the server may not leave.
+
+        places   (N, L) the domains of each server, as in `Place`
         """
         known = [r for r in np.unique(reservation_ids).tolist() if r in self._holding]
         if not known:
             return np.zeros(len(rru))
         row = np.minimum(np.searchsorted(known, reservation_ids), len(known) - 1)
         is_known = np.asarray(known)[row] == reservation_ids
-        pairs = zip(reservation_ids.tolist(), msb_ids.tolist(), strict=True)
-        there = np.array([self._held[r].get(msb, 0.0) if r in self._held else 0.0 for r, msb in pairs])
         levels = np.array([self._levels(r) for r in known])
-        total, keeps_hold, keeps_survive, worst, second, slack = (levels[row, k] for k in range(levels.shape[1]))
+        total, keeps_hold, keeps_survive, slack = (levels[row, k] for k in range(levels.shape[1]))
         lack = np.asarray(keeps_hold - (total - rru))
         if not hold:
-            loss = np.where(there >= worst, np.maximum(there - rru, second), worst)
-            lack = np.maximum(lack, keeps_survive - (total - rru - np.where(np.isfinite(second), loss, 0.0)))
+            worst = np.zeros(len(rru))
+            for k, domains in enumerate(places.T):
+                pairs = zip(reservation_ids.tolist(), domains.tolist(), strict=True)
+                there = np.array([self._held[r][k].get(d, 0.0) if r in self._held else 0.0 for r, d in pairs])
+                first, second = np.array([self._fullest(r, k) for r in known])[row].T
+                loss = np.where(there >= first, np.maximum(there - rru, second), first)
+                worst = np.maximum(worst, np.where(np.isfinite(second), loss, 0.0))
+            lack = np.maximum(lack, keeps_survive - (total - rru - worst))
         return np.where(is_known & (rru > 0) & (lack > slack), lack, 0.0)
 
     def keeps_rru(self, reservation_id: int, *, hold: bool) -> float:
         """Return the RRU that the reservation must keep at a level."""
         return self._floor[not hold][reservation_id]
 
-    def let_go(self, reservation_id: int, msb_id: int, rru: float) -> None:
-        """Remove a server worth `rru` in the MSB `msb_id` from the reservation's holding."""
+    def let_go(self, reservation_id: int, place: Place, rru: float) -> None:
+        """Remove a server worth `rru` in the domains `place` from the reservation's holding."""
         if reservation_id in self._held:
-            held = self._held[reservation_id]
-            self._worst[reservation_id] = self._worst_after(reservation_id, msb_id, -rru)
+            for k, (held, domain) in enumerate(zip(self._held[reservation_id], place, strict=True)):
+                self._worst[reservation_id][k] = self._worst_after(reservation_id, k, domain, -rru)
+                held[domain] = held.get(domain, 0.0) - rru
             self._total[reservation_id] -= rru
-            held[msb_id] = held.get(msb_id, 0.0) - rru
 
-    def arrive(self, reservation_id: int, msb_id: int, rru: float) -> None:
-        """Add a server worth `rru` in the MSB `msb_id` to the reservation's holding. Call `start_again` before the next
-        question about the reservation.
+    def arrive(self, reservation_id: int, place: Place, rru: float) -> None:
+        """Add a server worth `rru` in the domains `place` to the reservation's holding. Call `start_again` before the
+        next question about the reservation.
         """
-        self.let_go(reservation_id, msb_id, -rru)
+        self.let_go(reservation_id, place, -rru)
 
     def start_again(self, reservation_id: int) -> None:
         """Take what the reservation holds now for what it held at the start."""
@@ -98,39 +107,44 @@ class Guard:
     def level(self, reservation_id: int, survive: bool) -> float:
         """Return the RRU that the reservation holds.
 
-        survive   True: without the MSB that holds most, if the reservation is to survive the loss of an MSB
+        survive   True: after the worst loss that the reservation is to survive
         """
-        loss = self._worst[reservation_id] if survive and self._holding[reservation_id].survives_msb_loss else 0.0
-        return self._total[reservation_id] - loss
+        survived = self._survived[reservation_id] if survive else ()
+        return self._total[reservation_id] - max((self._worst[reservation_id][k] for k in survived), default=0.0)
 
-    def levels_with(self, reservation_id: int, msb_ids: Ints, rru: Floats) -> tuple[Floats, Floats]:
-        """Return the RRU (N,) that the reservation would hold with one of N more servers: without its worst MSB, if it
-        must survive its loss, and with all MSBs.
+    def levels_with(self, reservation_id: int, places: Ints, rru: Floats) -> tuple[Floats, Floats]:
+        """Return the RRU (N,) that the reservation would hold with one of N more servers: after the worst loss that it
+        must survive, and without a loss.
+
+        places   (N, L) the domains of each server, as in `Place`
         """
-        held, total = self._held[reservation_id], self._total[reservation_id] + rru
-        if not self._holding[reservation_id].survives_msb_loss:
-            return total, total
-        msbs, index = np.unique(msb_ids, return_inverse=True)
-        there = np.array([held.get(msb, 0.0) for msb in msbs.tolist()])[index]
-        return total - np.maximum(self._worst[reservation_id], there + rru), total
+        total, loss = self._total[reservation_id] + rru, np.zeros(len(rru))
+        for k in self._survived[reservation_id]:
+            held = self._held[reservation_id][k]
+            domains, index = np.unique(places[:, k], return_inverse=True)
+            there = np.array([held.get(domain, 0.0) for domain in domains.tolist()])[index]
+            loss = np.maximum(loss, np.maximum(self._worst[reservation_id][k], there + rru))
+        return total - loss, total
 
     def _levels(self, r: int) -> tuple[float, ...]:
-        """Return what is held, what must be kept at *hold* and at *survive*, the most and the second most that one MSB
-        gives (infinite: no loss counts), and the RRU that count as rounding.
-        """
-        one = self._holding[r]
-        first, second = 0.0, -np.inf
-        if one.survives_msb_loss:
-            *_, second, first = [0.0, 0.0, *sorted(self._held[r].values())]
-        return self._total[r], self._floor[False][r], self._floor[True][r], first, second, ROUNDING * one.capacity_rru
+        """Return what is held, what must be kept at *hold* and at *survive*, and the RRU that count as rounding."""
+        slack = ROUNDING * self._holding[r].capacity_rru
+        return self._total[r], self._floor[False][r], self._floor[True][r], slack
 
-    def _worst_after(self, reservation_id: int, msb_id: int, added_rru: float) -> float:
-        """Return the most that one MSB gives the reservation once the MSB `msb_id` gives `added_rru` more."""
-        held, worst = self._held[reservation_id], self._worst[reservation_id]
-        before = held.get(msb_id, 0.0)
+    def _fullest(self, r: int, k: int) -> tuple[float, float]:
+        """Return the most and the second most that one domain of kind `k` gives; infinite: its loss does not count."""
+        if k not in self._survived[r]:
+            return 0.0, -np.inf
+        *_, second, first = [0.0, 0.0, *sorted(self._held[r][k].values())]
+        return first, second
+
+    def _worst_after(self, reservation_id: int, k: int, domain: int, added_rru: float) -> float:
+        """Return the most that one domain of kind `k` gives the reservation once `domain` gives `added_rru` more."""
+        held, worst = self._held[reservation_id][k], self._worst[reservation_id][k]
+        before = held.get(domain, 0.0)
         if before < worst or added_rru >= 0:
             return max(worst, before + added_rru)
-        return max(before + added_rru, max((rru for msb, rru in held.items() if msb != msb_id), default=0.0))
+        return max(before + added_rru, max((rru for other, rru in held.items() if other != domain), default=0.0))
 
     def _floor_of(self, reservation_id: int, survive: bool) -> float:
         return min(self._holding[reservation_id].capacity_rru, self.level(reservation_id, survive))

@@ -6,6 +6,7 @@ import numpy as np
 
 from libs.domain.arrays import Indices
 from libs.domain.fleet import FREE, FleetSnapshot
+from libs.domain.loss_axis import loss_axis
 from libs.domain.move import MoveStep
 from libs.domain.spare import LENT_SHARE_MAX
 from libs.domain.wave_loans import Lendable, WaveLoans
@@ -29,17 +30,19 @@ def lendable_of(snapshot: FleetSnapshot, target: Indices, state: MovingState) ->
     moves = np.isin(servers.id, state.running.server_id)
     idle = is_up & (current == wanted) & ~state.unclean[at.row] & ~state.in_doubt[at.row] & ~moves & (lent_to == FREE)
     rows = np.flatnonzero(idle & buffers[wanted] & ~((wanted != FREE) & servers.in_use))
-    columns = (snapshot.server_msb, servers.hardware_type, wanted, np.where(at.known, state.profile[at.row], -1))
-    kinds, number = np.unique(np.stack([column[rows] for column in columns], axis=1), axis=0, return_counts=True)
+    _, domain = loss_axis(snapshot.losses)
+    columns = (domain, servers.hardware_type, wanted, np.where(at.known, state.profile[at.row], -1))
+    kinds, number = np.unique(np.column_stack([column[rows] for column in columns]), axis=0, return_counts=True)
     of_buffer = is_up & (wanted != FREE) & buffers[wanted]
     sizes = np.bincount(wanted[of_buffer], minlength=R)
     away = sizes - np.bincount(wanted[rows[wanted[rows] != FREE]], minlength=R)
     room = {int(b): int(LENT_SHARE_MAX * sizes[b]) - int(away[b]) for b in np.flatnonzero(sizes)}
-    msb, kind, home, profile = kinds.astype(np.int64).T
+    kinds = kinds.astype(np.int64)
+    kind, home, profile = kinds[:, -3:].T
     out = np.flatnonzero((lent_to != FREE) & is_up)
     step = {one: state.step_s.get(one, DEFAULT_STEP_S[one]) for one in MoveStep}
     return Lendable(
-        msb=msb,
+        domain=kinds[:, :-3],
         hardware_type=kind,
         buffer=np.where(home == FREE, NONE, home),
         profile=profile,
@@ -53,7 +56,7 @@ def lendable_of(snapshot: FleetSnapshot, target: Indices, state: MovingState) ->
         return_s=step[MoveStep.PREEMPT] + step[MoveStep.CLEAN],
         lent=WaveLoans(
             reservation=lent_to[out],
-            msb=snapshot.server_msb[out].astype(np.int64),
+            domain=domain[out].astype(np.int64),
             rru=q.rru[lent_to[out], servers.hardware_type[out]],
             begins=np.where(current[out] == lent_to[out], -1, 0),
             ends=np.full(len(out), NEVER),

@@ -33,4 +33,4 @@ def lend_at(loans: WaveLoans, local: Ints, held: Floats, which: Bools, sign: flo
     """Add the loans `which` (L,) to `held`, or remove them. Reservation r is row `local[r]` of `held`, or NONE."""
     row = local[loans.reservation]
     own = np.flatnonzero(which & (row != NONE))
-    np.add.at(held, (row[own], loans.msb[own]), sign * loans.rru[own])
+    np.add.at(held, (row[own, None], loans.domain[own]), sign * loans.rru[own, None])

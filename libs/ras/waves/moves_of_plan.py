@@ -8,6 +8,7 @@ import numpy as np
 
 from libs.domain.arrays import Bools, Indices, Ints
 from libs.domain.fleet import FREE, FleetSnapshot
+from libs.domain.loss_axis import loss_axis
 from libs.domain.move import MoveStep
 from libs.domain.waves import NONE, MovesToMake, MovingState, Promises, RunningRows
 from libs.ras.waves.steps import needed_steps, preferred_order, seconds_of
@@ -81,9 +82,10 @@ def moves_of_plan(snapshot: FleetSnapshot, target: Indices, state: MovingState) 
     rru = np.vstack([q.rru, np.zeros((1, q.rru.shape[1]))])  # the last row stands for no reservation
     kind, to = servers.hardware_type[rows], wanted[rows].astype(np.int64)
     guarded = (current[rows] >= 0) & ~is_buffer[current[rows]]
+    axis, domain = loss_axis(snapshot.losses)
     moves = MovesToMake(
         server=rows,
-        msb=snapshot.server_msb[rows].astype(np.int64),
+        domain=domain[rows].astype(np.int64),
         source=np.where(guarded, current[rows], NONE),
         to=to,
         leaves_rru=rru[current[rows], kind] * guarded,
@@ -94,15 +96,15 @@ def moves_of_plan(snapshot: FleetSnapshot, target: Indices, state: MovingState) 
         to_buffer=is_buffer[to],
     )
     there = is_ready & (current >= 0) & ~gone
-    held = np.zeros((R, len(snapshot.topology.msbs)))
+    held = np.zeros((R, axis.columns))
     held_rru = rru[current[there], servers.hardware_type[there]]
-    np.add.at(held, (current[there], snapshot.server_msb[there]), held_rru)
+    np.add.at(held, (current[there, None], domain[there]), held_rru[:, None])
     return moves, Promises(
         name=q.name,
         capacity_rru=q.capacity_rru,
-        survives_msb_loss=q.survives_msb_loss,
+        axis=axis,
         held_rru=held,
-        msb_servers=np.bincount(snapshot.server_msb, minlength=held.shape[1]),
+        msb_servers=np.bincount(snapshot.server_msb, minlength=axis.msbs),
     )
 
 

@@ -11,7 +11,7 @@ from itertools import chain, islice
 import numpy as np
 
 from libs.domain.arrays import Bools, Ints
-from libs.domain.holding import Holding
+from libs.domain.holding import Holding, Place
 from libs.domain.mover import MoverBounds
 from libs.domain.reservation import ROUNDING
 from libs.domain.spare import SPARES_MAX
@@ -25,17 +25,17 @@ from libs.ras.waves.wave_time import TICK_S, wave_s
 
 
 class _Queue:
-    """The moves that wait to leave one reservation. Servers of one MSB and RRU that go to a reservation wait together,
-    because the rules do not tell them apart. So do those that go to none: they leave at *survive* alone.
+    """The moves that wait to leave one reservation. Servers of one place and RRU that go to a reservation wait
+    together, because the rules do not tell them apart. So do those that go to none: they leave at *survive* alone.
     """
 
     def __init__(self) -> None:
-        self._like: defaultdict[tuple[int, float, bool], deque[int]] = defaultdict(deque)
+        self._like: defaultdict[tuple[Place, float, bool], deque[int]] = defaultdict(deque)
 
-    def add(self, row: int, msb: int, rru: float, *, joins: bool) -> None:
-        self._like[msb, rru, joins].append(row)
+    def add(self, row: int, place: Place, rru: float, *, joins: bool) -> None:
+        self._like[place, rru, joins].append(row)
 
-    def take(self, may_leave: Callable[[int, float], bool], *, all_kinds: bool) -> Iterator[int]:
+    def take(self, may_leave: Callable[[Place, float], bool], *, all_kinds: bool) -> Iterator[int]:
         """Remove and yield the rows that may leave, in their order. Ask until each kind of server was refused once.
 
         all_kinds   False: only of the servers that go to a reservation
@@ -55,9 +55,12 @@ class _Queue:
             yield row
 
     def first(self, most: int) -> list[Worth]:
-        """Return the first `most` servers that go to a reservation, as (MSB, RRU)."""
+        """Return the first `most` servers that go to a reservation, as (place, RRU)."""
         found = [
-            (row, (msb, rru)) for (msb, rru, joins), rows in self._like.items() if joins for row in islice(rows, most)
+            (row, (place, rru))
+            for (place, rru, joins), rows in self._like.items()
+            if joins
+            for row in islice(rows, most)
         ]
         return [like for _, like in sorted(found)[:most]]
 
@@ -187,28 +190,29 @@ def _exceed(
 
 def holdings_of(promises: Promises, rows: Iterable[int]) -> list[Holding]:
     """Return what the reservations of these rows hold. An id is the row plus 1, because 0 stands for none."""
+    axis = promises.axis
     return [
         Holding(
             reservation_id=r + 1,
             reservation=str(promises.name[r]),
             capacity_rru=float(promises.capacity_rru[r]),
-            survives_msb_loss=bool(promises.survives_msb_loss[r]),
-            held_rru=dict(enumerate(promises.held_rru[r].tolist())),
+            survives=tuple(axis.survives[r].tolist()),
+            held_rru=tuple(dict(enumerate(promises.held_rru[r, a:b].tolist(), a)) for a, b in axis.spans),
         )
         for r in rows
     ]
 
 
-def _ask(may: Callable[[int, int, float], bool], r: int) -> Callable[[int, float], bool]:
-    return lambda msb, rru: may(r + 1, msb, rru)
+def _ask(may: Callable[[int, Place, float], bool], r: int) -> Callable[[Place, float], bool]:
+    return lambda place, rru: may(r + 1, place, rru)
 
 
 def _queues(moves: MovesToMake, rows: Iterable[int]) -> Mapping[int, _Queue]:
     queues: defaultdict[int, _Queue] = defaultdict(_Queue)
-    source, msb, rru = moves.source.tolist(), moves.msb.tolist(), moves.leaves_rru.tolist()
+    source, place, rru = moves.source.tolist(), moves.domain.tolist(), moves.leaves_rru.tolist()
     joins = moves.joins.tolist()
     for row in rows:
-        queues[source[row]].add(row, msb[row], rru[row], joins=joins[row])
+        queues[source[row]].add(row, tuple(place[row]), rru[row], joins=joins[row])
     return queues
 
 
@@ -216,11 +220,11 @@ def _land(
     moves: MovesToMake, guard: Guard, chosen: list[int], returned: set[int], coming: Sequence[ComingLoan]
 ) -> set[int]:
     """Add the arrivals of a wave to what is held. Return the reservations that gained or lost servers in the wave."""
-    to, msb, rru = moves.to[chosen], moves.msb[chosen], moves.brings_rru[chosen]
-    for r, m, brings in zip((to + 1).tolist(), msb.tolist(), rru.tolist(), strict=True):
-        guard.arrive(r, m, brings)
+    to, domain, rru = moves.to[chosen], moves.domain[chosen], moves.brings_rru[chosen]
+    for r, place, brings in zip((to + 1).tolist(), domain.tolist(), rru.tolist(), strict=True):
+        guard.arrive(r, tuple(place), brings)
     for loan in coming:
-        guard.arrive(loan.reservation + 1, loan.msb, loan.rru)
+        guard.arrive(loan.reservation + 1, loan.place, loan.rru)
     changed = set(np.unique(np.concatenate([to, moves.source[chosen]])).tolist()) - {NONE}
     changed |= returned | {loan.reservation for loan in coming}
     for r in changed:

@@ -27,9 +27,9 @@ class ReservationWaves:
 
     loses, gains          servers that leave it, and that join it
     first_wave            number of the first wave in which it loses a server, from 1; None: it loses none
-    below_survive_s       expected time during which it could not survive the loss of an MSB, but could before or will
-                          have to; 0 for one that need not survive it
-    lacks_rru             the most that it lacks then, after the loss of its worst MSB
+    below_survive_s       expected time during which it could not survive a loss that it is to survive, but could before
+                          or will have to; 0 for one that need not survive any
+    lacks_rru             the most that it lacks then, after the worst loss
     needs_approval        servers that it gives only after an approval, because reservations would fall below *hold*
     below_promise_rru     the most RRU that it then holds below its promise; 0: it does not fall below *hold*
     below_promise_s       expected time for which it does
@@ -203,31 +203,25 @@ def _below_level(
     R = len(promises)
     below_s, lacks = np.zeros(R), np.zeros(R)
     q = np.unique(moves.source[because])  # no other reservation falls below
-    loses_msb = promises.survives_msb_loss[q] & survive
     local = np.full(R + 1, NONE)
     local[q] = np.arange(len(q))
     source, to = local[np.where(moves.gone, NONE, moves.source)], local[moves.to]
     held, promise = promises.held_rru[q], promises.capacity_rru[q]
-    floor = np.minimum(promise, _level(held, loses_msb))
+    floor = np.minimum(promise, promises.level(held, q, survive))
     order = np.argsort(plan.wave, kind="stable")
     ends = np.searchsorted(plan.wave[order], np.arange(len(plan.seconds) + 1))
     for k, seconds in enumerate(plan.seconds):
         rows = order[ends[k] : ends[k + 1]]
         lend_at(plan.loans, local, held, plan.loans.ends == k, -1.0)
         out, into = rows[source[rows] != NONE], rows[to[rows] != NONE]
-        np.subtract.at(held, (source[out], moves.msb[out]), moves.leaves_rru[out])
-        missing = floor - _level(held, loses_msb)
+        np.subtract.at(held, (source[out, None], moves.domain[out]), moves.leaves_rru[out, None])
+        missing = floor - promises.level(held, q, survive)
         below = missing > ROUNDING * promise
         below_s[q[below]] += seconds
         lacks[q] = np.maximum(lacks[q], np.where(below, promise - floor + missing, 0.0))
-        np.add.at(held, (to[into], moves.msb[into]), moves.brings_rru[into])
+        np.add.at(held, (to[into, None], moves.domain[into]), moves.brings_rru[into, None])
         lend_at(plan.loans, local, held, plan.loans.begins == k, 1.0)
     return below_s, lacks
-
-
-def _level(held: Floats, without_worst: Bools) -> Floats:
-    """Return the RRU that is held by each row, without its worst MSB where `without_worst`."""
-    return np.asarray(held.sum(1) - np.where(without_worst, held.max(1, initial=0.0), 0.0))
 
 
 def _message(plan: WavePlan, rows: list[ReservationWaves], waiting: int) -> str:

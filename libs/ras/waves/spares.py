@@ -8,25 +8,30 @@ from dataclasses import dataclass
 import numpy as np
 
 from libs.domain.arrays import Floats, Ints
+from libs.domain.holding import Place
 from libs.domain.spare import SPARES_MAX
 from libs.ras.waves.guard import Guard
 
-Worth = tuple[int, float]
-"""The MSB of a server, and its RRU for the reservation."""
+Worth = tuple[Place, float]
+"""The domains of a server, and its RRU for the reservation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class IdleKinds:
-    """C kinds of idle servers, in order of preference. Servers of a kind are alike: one MSB and one worth.
+    """C kinds of idle servers, in order of preference. Servers of a kind are alike: one place and one worth.
 
-    msb     (C,) int   their MSB
+    place   (C, L) int their domains, as in `libs.domain.holding.Place`
     rru     (C,) RRU   the worth of each for the reservation
     number  (C,) int   how many there are
     """
 
-    msb: Ints
+    place: Ints
     rru: Floats
     number: Ints
+
+    def worth(self, kind: int) -> Worth:
+        """Return the place and the worth of a server of this kind."""
+        return tuple(self.place[kind].tolist()), float(self.rru[kind])
 
 
 def choose_spares(
@@ -35,7 +40,7 @@ def choose_spares(
     """Return the kinds of the servers to lend to a reservation, a kind for each server, at most `most`. With them as
     many of the `waiting` servers can leave at a time as `most` spares allow. Return [] if none could leave even so.
 
-    A spare helps most in an MSB where little is held, because the loss of the worst MSB counts. So take the one with
+    A spare helps most in domains where little is held, because the worst loss counts. So take the one with
     which the reservation survives most. The guard is as before afterwards.
     """
     lent: list[int] = []
@@ -51,7 +56,7 @@ def choose_spares(
     for server in gone:
         guard.arrive(reservation_id, *server)
     for k in lent:
-        guard.let_go(reservation_id, int(idle.msb[k]), float(idle.rru[k]))
+        guard.let_go(reservation_id, *idle.worth(k))
     return lent
 
 
@@ -68,10 +73,10 @@ def _let_leave(
         guard.arrive(reservation_id, *server)
         if best is None:
             for k in lent:
-                guard.let_go(reservation_id, int(idle.msb[k]), float(idle.rru[k]))
+                guard.let_go(reservation_id, *idle.worth(k))
                 left[k] += 1
             return None
-        guard.arrive(reservation_id, int(idle.msb[best]), float(idle.rru[best]))
+        guard.arrive(reservation_id, *idle.worth(best))
         left[best] -= 1
         lent.append(best)
     return lent
@@ -81,6 +86,6 @@ def _best(guard: Guard, reservation_id: int, idle: IdleKinds, left: Ints) -> int
     """Return the kind with which the reservation survives most, and among equals holds most; None: none is left."""
     if not (left > 0).any():
         return None
-    survives, holds = guard.levels_with(reservation_id, idle.msb, idle.rru)
+    survives, holds = guard.levels_with(reservation_id, idle.place, idle.rru)
     survives = np.where(left > 0, survives, -np.inf)
     return int(np.argmax(np.where(survives == survives.max(), holds, -np.inf)))

@@ -4,12 +4,17 @@ commit reads them.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from libs.domain.arrays import Floats, Indices, Ints
+from libs.domain.domain_kind import UNPLACED
 from libs.domain.fleet import FleetSnapshot, TargetPlan
+from libs.domain.loss_axis import LossAxis
 from libs.domain.plan_changes import NONE, PlanChanges, TouchedReservations
 from libs.store.capacity.coverage import BY_TARGET
+from libs.store.fleet.loss_places import LossPlaces, load_domain_ids, load_loss_places
 from libs.store.fleet.regions import load_region
 from libs.store.fleet.snapshot import LEAVING
 from libs.store.fleet.topology import rows_of
@@ -17,24 +22,24 @@ from libs.store.platform.bulk import copy_out
 from libs.store.platform.database import Transaction
 
 _RESERVATIONS = """
-    SELECT reservation_id, CASE WHEN scheduled THEN 0 ELSE capacity_rru END, survives_msb_loss,
-           coalesce(msb_share_max * capacity_rru, 'infinity') FROM reservations
+    SELECT reservation_id, CASE WHEN scheduled THEN 0 ELSE capacity_rru END,
+           coalesce(msb_share_max * capacity_rru, 'infinity'), {survives} FROM reservations
     WHERE reservation_id = ANY(%(ids)s) AND deleted_at IS NULL ORDER BY reservation_id"""
 _AFFINITY = """
     SELECT reservation_id, datacenter_id, share FROM reservation_affinity WHERE reservation_id = ANY(%(ids)s)"""
 _MSBS = "SELECT msb_id, datacenter_id FROM msbs WHERE region_id = %(region)s ORDER BY msb_id"
 _LOADS = f"""
-    SELECT target_reservation_id, msb_id, sum(rru),
-           coalesce(sum(rru) FILTER (WHERE current_reservation_id = target_reservation_id), 0)
-    FROM servers JOIN racks USING (rack_id)
+    SELECT target_reservation_id, sum(rru),
+           coalesce(sum(rru) FILTER (WHERE current_reservation_id = target_reservation_id), 0), {{domains}}
+    FROM servers JOIN racks USING (rack_id) {{joins}}
     JOIN reservation_rru ON reservation_rru.reservation_id = target_reservation_id
                         AND reservation_rru.hardware_type_id = servers.hardware_type_id
     WHERE target_reservation_id = ANY(%(ids)s) AND {BY_TARGET}
-    GROUP BY 1, 2"""
+    GROUP BY target_reservation_id, {{domains}}"""
 _CHANGES = f"""
     SELECT coalesce(servers.generation, 0), coalesce(target_reservation_id, 0), coalesce(current_reservation_id, 0),
-           coalesce(msb_id, 0), coalesce(leaving, false), coalesce(CASE WHEN counts THEN source.rru END, 0),
-           coalesce(CASE WHEN counts THEN destination.rru END, 0)
+           coalesce(leaving, false), coalesce(CASE WHEN counts THEN source.rru END, 0),
+           coalesce(CASE WHEN counts THEN destination.rru END, 0), coalesce(msb_id, 0){{domains}}
     FROM unnest(CAST(%(server_ids)s AS bigint[]), CAST(%(to_ids)s AS bigint[])) WITH ORDINALITY
          AS delta (id, to_id, place)
     LEFT JOIN (SELECT servers.*, msb_id, datacenter_id, {LEAVING} AS leaving, {BY_TARGET} AS counts
@@ -50,6 +55,7 @@ _CHANGES = f"""
                                                  OR EXISTS (SELECT FROM reservation_datacenters AS allowed
                                                             WHERE allowed.reservation_id = to_id
                                                               AND allowed.datacenter_id = servers.datacenter_id))
+    {{joins}}
     ORDER BY place"""
 
 
@@ -62,20 +68,23 @@ def load_plan_changes(tx: Transaction, snapshot: FleetSnapshot, plan: TargetPlan
     q, rows = snapshot.reservations, plan.changes(snapshot)
     to_ids = np.append(q.id, 0)[plan.target[rows]]
     from_ids = np.where(snapshot.servers.target[rows] < 0, 0, q.id[np.maximum(snapshot.servers.target[rows], 0)])
-    touched = _touched(tx, snapshot, np.setdiff1d(np.append(to_ids, from_ids), [0]))
-    msb_ids, _ = _msbs(tx, snapshot)
+    region_id = load_region(tx, snapshot.region).region_id
+    places, msbs = load_loss_places(tx, region_id), _load_msbs(tx, region_id)
+    columns = _Columns(msbs.id, load_domain_ids(tx, region_id, places.kinds))
+    touched = _touched(tx, snapshot, np.setdiff1d(np.append(to_ids, from_ids), [0]), places, msbs, columns)
+    further = "".join(f", {domain}" for domain in places.domains)
     found = copy_out(
         tx,
-        _CHANGES,
+        _CHANGES.format(domains=further, joins=places.joins),
         {"server_ids": snapshot.servers.id[rows].tolist(), "to_ids": to_ids.tolist()},
         {
             "generation": ">i8",
             "target": ">i8",
             "current": ">i8",
-            "msb": ">i8",
             "leaving": "?",
             "source_rru": ">f8",
             "to_rru": ">f8",
+            **places.fields("domain", ">i8", msb=True),
         },
     )
     to = _index(to_ids, touched.id)
@@ -84,7 +93,7 @@ def load_plan_changes(tx: Transaction, snapshot: FleetSnapshot, plan: TargetPlan
         source=_index(found["target"].astype(np.int64), touched.id),
         to=to,
         current=_index(found["current"].astype(np.int64), touched.id),
-        msb=rows_of(found["msb"].astype(np.int64), msb_ids).astype(np.int32),
+        domain=columns.of(np.asarray(places.stacked(found, "domain", msb=True), np.int64)),
         changed=(found["generation"] != snapshot.servers.generation[rows]) | ((to_ids != 0) & (to == NONE)),
         leaving=found["leaving"].copy(),
         source_rru=found["source_rru"].astype(np.float64),
@@ -93,22 +102,30 @@ def load_plan_changes(tx: Transaction, snapshot: FleetSnapshot, plan: TargetPlan
     )
 
 
-def _touched(tx: Transaction, snapshot: FleetSnapshot, reservation_ids: Ints) -> TouchedReservations:
+def _touched(
+    tx: Transaction,
+    snapshot: FleetSnapshot,
+    reservation_ids: Ints,
+    places: LossPlaces,
+    msbs: _Msbs,
+    columns: _Columns,
+) -> TouchedReservations:
     parameters = {"ids": reservation_ids.tolist()}
-    kind = {"id": ">i8", "capacity": ">f8", "survives": "?", "msb_limit": ">f8"}
-    found = copy_out(tx, _RESERVATIONS, parameters, kind)
+    kind = {"id": ">i8", "capacity": ">f8", "msb_limit": ">f8", **places.fields("survives", "?", msb=True)}
+    found = copy_out(tx, _RESERVATIONS.format(survives=", ".join(places.survives)), parameters, kind)
     ids = found["id"].astype(np.int64)
-    msb_ids, msb_datacenter = _msbs(tx, snapshot)
     pair = {"reservation": ">i8", "datacenter": ">i8", "share": ">f8"}
     shares = copy_out(tx, _AFFINITY, {"ids": ids.tolist()}, pair)
-    datacenter_ids, msb_datacenter = np.unique(msb_datacenter, return_inverse=True)
+    datacenter_ids, msb_datacenter = np.unique(msbs.datacenter_id, return_inverse=True)
     share = np.full((len(ids), len(datacenter_ids)), np.nan)
     known = np.isin(shares["datacenter"], datacenter_ids)  # a datacenter without an MSB holds no server
     column = rows_of(shares["datacenter"][known].astype(np.int64), datacenter_ids)
     share[rows_of(shares["reservation"][known].astype(np.int64), ids), column] = shares["share"][known]
-    cell = {"reservation": ">i8", "msb": ">i8", "rru": ">f8", "there": ">f8"}
-    loads = copy_out(tx, _LOADS, {"ids": ids.tolist()}, cell)
-    where = rows_of(loads["reservation"].astype(np.int64), ids), rows_of(loads["msb"].astype(np.int64), msb_ids)
+    cell = {"reservation": ">i8", "rru": ">f8", "there": ">f8", **places.fields("domain", ">i8", msb=True)}
+    domains = ", ".join(("msb_id", *places.domains))
+    loads = copy_out(tx, _LOADS.format(domains=domains, joins=places.joins), {"ids": ids.tolist()}, cell)
+    where = rows_of(loads["reservation"].astype(np.int64), ids)[:, None]
+    domain = columns.of(np.asarray(places.stacked(loads, "domain", msb=True), np.int64))
     row = np.flatnonzero(np.isin(snapshot.reservations.id, ids))
     row = row[np.argsort(snapshot.reservations.id[row])]
     return TouchedReservations(
@@ -116,26 +133,51 @@ def _touched(tx: Transaction, snapshot: FleetSnapshot, reservation_ids: Ints) ->
         row=row,
         name=snapshot.reservations.name[row],
         capacity_rru=found["capacity"].astype(np.float64),
-        survives_msb_loss=found["survives"].copy(),
+        axis=LossAxis(ends=columns.ends, survives=np.asarray(places.stacked(found, "survives", msb=True), bool)),
         penalty_weight=snapshot.penalty_weight[row],
         affinity_share=share,
         msb_limit_rru=found["msb_limit"].astype(np.float64),
-        load=_filled(where, loads["rru"], (len(ids), len(msb_ids))),
-        load_there=_filled(where, loads["there"], (len(ids), len(msb_ids))),
+        load=_summed(where, domain, loads["rru"], (len(ids), columns.ends[-1])),
+        load_there=_summed(where, domain, loads["there"], (len(ids), columns.ends[-1])),
         msb_datacenter=msb_datacenter.astype(np.int32),
     )
 
 
-def _msbs(tx: Transaction, snapshot: FleetSnapshot) -> tuple[Ints, Ints]:
-    """Return the ids of the region's MSBs, ascending, and the id of the datacenter of each MSB."""
-    region_id = load_region(tx, snapshot.region).region_id
+@dataclass(frozen=True, slots=True, eq=False)
+class _Msbs:
+    """The ids of a region's MSBs, ascending, and the id of the datacenter of each."""
+
+    id: Ints
+    datacenter_id: Ints
+
+
+def _load_msbs(tx: Transaction, region_id: int) -> _Msbs:
     found = copy_out(tx, _MSBS, {"region": region_id}, {"msb": ">i8", "datacenter": ">i8"})
-    return found["msb"].astype(np.int64), found["datacenter"].astype(np.int64)
+    return _Msbs(found["msb"].astype(np.int64), found["datacenter"].astype(np.int64))
 
 
-def _filled(where: tuple[Indices, Indices], values: Floats, shape: tuple[int, int]) -> Floats:
+class _Columns:
+    """The columns of a loss axis, for the ids of MSBs and of the domains of each further kind, all ascending. The last
+    domain of a further kind stands for the servers without one.
+    """
+
+    def __init__(self, msb_ids: Ints, domain_ids: tuple[Ints, ...]) -> None:
+        self._ids = (msb_ids, *domain_ids)
+        self.ends = tuple(np.cumsum([len(msb_ids), *(len(ids) + 1 for ids in domain_ids)]).tolist())
+
+    def of(self, ids: Ints) -> Indices:
+        """Return the columns (N, L) of ids (N, L)."""
+        starts = (0, *self.ends[:-1])
+        columns = [
+            start + np.where(column == UNPLACED, len(known), rows_of(column, known))
+            for column, known, start in zip(ids.T, self._ids, starts, strict=True)
+        ]
+        return np.stack(columns, axis=1).astype(np.int32)
+
+
+def _summed(where: Indices, domain: Indices, values: Floats, shape: tuple[int, int]) -> Floats:
     table = np.zeros(shape)
-    table[where] = values
+    np.add.at(table, (where, domain), values[:, None])
     return table
 
 

@@ -7,7 +7,8 @@ import sqlalchemy as sa
 
 from libs.domain.arrays import Indices, Ints, Names
 from libs.domain.cost_units import listed_units
-from libs.domain.fleet import DELETED, FREE, FleetSnapshot, Reservations, Servers
+from libs.domain.fleet import DELETED, FREE, FleetSnapshot, Reservations, Servers, Topology
+from libs.store.fleet.loss_places import LossPlaces
 from libs.store.fleet.policy_rollouts import load_canary
 from libs.store.fleet.present_classes import load_units
 from libs.store.fleet.regions import load_region
@@ -37,7 +38,7 @@ def load_fleet_snapshot(tx: Transaction, region_name: str) -> FleetSnapshot:
     region = load_region(tx, region_name)
     topology, topology_ids = load_topology(tx, region.region_id)
     type_ids, types = _hardware_types(tx, region.region_id)
-    reservations = _reservations(tx, region.region_id, topology_ids, type_ids)
+    reservations = _reservations(tx, region.region_id, topology, topology_ids, type_ids)
     return FleetSnapshot(
         region=region.name,
         topology=topology,
@@ -63,19 +64,22 @@ def _hardware_types(tx: Transaction, region_id: int) -> tuple[Ints, Names]:
     return np.array([i for i, _ in rows], np.int64), np.array([name for _, name in rows], object)
 
 
-def _reservations(tx: Transaction, region_id: int, topology_ids: TopologyIds, type_ids: Ints) -> Reservations:
+def _reservations(
+    tx: Transaction, region_id: int, topology: Topology, topology_ids: TopologyIds, type_ids: Ints
+) -> Reservations:
     parameters = {"region": region_id}
     chosen = f"FROM reservations WHERE {_LIVE} ORDER BY reservation_id"
+    places = LossPlaces(tuple(kind.name for kind in topology.kinds))
     found = copy_out(
         tx,
-        "SELECT reservation_id, capacity_rru, survives_msb_loss, coalesce(msb_spread_limit, 'infinity'), "
+        f"SELECT reservation_id, capacity_rru, {', '.join(places.survives)}, coalesce(msb_spread_limit, 'infinity'), "
         f"coalesce(rack_spread_limit, 'infinity'), priority, move_cost, "
         f"coalesce(msb_share_max, 'infinity'), generation {chosen}",
         parameters,
         {
             "id": ">i8",
             "capacity": ">f8",
-            "survives": "?",
+            **places.fields("survives", "?", msb=True),
             "msb_limit": ">f8",
             "rack_limit": ">f8",
             "priority": ">i8",
@@ -106,8 +110,8 @@ def _reservations(tx: Transaction, region_id: int, topology_ids: TopologyIds, ty
         id=ids,
         name=load_names(tx, f"SELECT name {chosen}", parameters),
         capacity_rru=found["capacity"].astype(np.float64),
-        survives_msb_loss=found["survives"].copy(),
-        survives_loss_of=np.zeros((len(ids), len(topology_ids.domains)), bool),
+        survives_msb_loss=found["survives_0"].copy(),
+        survives_loss_of=np.asarray(places.stacked(found, "survives", msb=True)[:, 1:], bool),
         msb_spread_limit=found["msb_limit"].astype(np.float64),
         rack_spread_limit=found["rack_limit"].astype(np.float64),
         rru=rru,

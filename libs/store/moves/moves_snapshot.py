@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Any
@@ -14,6 +14,7 @@ from libs.domain.holding import Holding
 from libs.domain.move import MoveStep, RunningMove
 from libs.domain.moves_snapshot import MovesSnapshot, WaitingServers
 from libs.domain.region_condition import RegionConditionType
+from libs.store.fleet.loss_places import LossPlaces, load_loss_places
 from libs.store.fleet.regions import load_region
 from libs.store.moves.exceptions import load_exceptions
 from libs.store.moves.foretold_loans import load_foretold_s
@@ -34,8 +35,8 @@ _RUNNING = f"""
            to_reservation_id IS NOT DISTINCT FROM {GOAL},
            unavailability <> 'unplanned',
            servers.host_profile, joins.host_profile, coalesce(leaves.kind = 'shared_buffer', false), ask_at,
-           calls_failed, asked_at IS NOT NULL, coalesce(loses.rru, 0)
-    FROM moves JOIN servers USING (server_id) JOIN racks USING (rack_id)
+           calls_failed, asked_at IS NOT NULL, coalesce(loses.rru, 0), {{domain_ids}}
+    FROM moves JOIN servers USING (server_id) JOIN racks USING (rack_id) {{joins}}
     LEFT JOIN reservations AS leaves ON leaves.reservation_id = from_reservation_id
     LEFT JOIN reservations AS joins ON joins.reservation_id = to_reservation_id
     LEFT JOIN reservation_rru AS loses
@@ -50,8 +51,8 @@ _WAITING = f"""
            coalesce(joins.host_profile <> servers.host_profile, false), unclean, in_doubt_reservation_id IS NOT NULL,
            coalesce(leaves.kind = 'shared_buffer', false), coalesce(joins.kind = 'shared_buffer', false),
            {LENT}, coalesce(current_reservation_id = spare_for_reservation_id, false) AND NOT {LENT},
-           coalesce(loses.rru, 0)
-    FROM servers JOIN racks USING (rack_id)
+           coalesce(loses.rru, 0){{domain_ids}}
+    FROM servers JOIN racks USING (rack_id) {{joins}}
     LEFT JOIN reservations AS joins ON joins.reservation_id = {GOAL}
     LEFT JOIN reservations AS leaves ON leaves.reservation_id = current_reservation_id
     LEFT JOIN reservation_rru AS loses
@@ -100,21 +101,22 @@ _STARTED = sa.text("""
     SELECT msb_id, count(*) AS moves FROM moves JOIN servers USING (server_id) JOIN racks USING (rack_id)
     WHERE moves.region_id = :region_id AND moves.created_at > :since GROUP BY msb_id""")
 # The reservations that servers are to leave: what they hold now, without servers that are asked to leave already.
-_HOLDINGS = sa.text("""
+_HOLDINGS = """
     WITH giving AS (
         SELECT DISTINCT current_reservation_id AS reservation_id FROM servers
         WHERE region_id = :region_id AND current_reservation_id IS DISTINCT FROM target_reservation_id
           AND current_reservation_id IS NOT NULL
         UNION SELECT unnest(CAST(:changed AS bigint[]))
     )
-    SELECT reservation_id, reservations.name AS reservation, capacity_rru, survives_msb_loss, msb_id,
+    SELECT reservations.reservation_id, reservations.name AS reservation, capacity_rru, ARRAY[{survives}] AS survives,
+           ARRAY[{domains}] AS place,
            coalesce(sum(rru) FILTER (WHERE unavailability = 'none' AND asked_at IS NULL), 0) AS held_rru
     FROM giving JOIN reservations USING (reservation_id)
-    JOIN servers ON current_reservation_id = reservation_id JOIN racks USING (rack_id)
+    JOIN servers ON current_reservation_id = reservation_id JOIN racks USING (rack_id) {joins}
     LEFT JOIN reservation_rru USING (reservation_id, hardware_type_id)
     LEFT JOIN moves ON moves.server_id = servers.server_id AND moves.status = 'running'
     WHERE kind = 'guaranteed' AND NOT scheduled AND deleted_at IS NULL
-    GROUP BY reservation_id, reservations.name, capacity_rru, survives_msb_loss, msb_id ORDER BY reservation_id""")
+    GROUP BY reservations.reservation_id, {domains} ORDER BY reservations.reservation_id"""
 _WAITING_SINCE = sa.text(
     "SELECT changed_at FROM region_conditions WHERE region_id = :region_id AND type = :type AND status = 'False'"
 )
@@ -130,14 +132,18 @@ def load_moves_snapshot(tx: Transaction, region_name: str, *, moves_max: int, no
     """
     region_id = load_region(tx, region_name).region_id
     mover = load_mover(tx, region_name)
-    query = sa.text(_RUNNING.format(chosen="moves.region_id = :region_id"))
+    places = load_loss_places(tx, region_id)
+    query = _running_query(places, "moves.region_id = :region_id")
     running = tuple(_running(row) for row in tx.execute(query, {"region_id": region_id}))
     room = len(running) < (mover.bounds.moves_max or moves_max)
     changed = tx.execute(_CHANGED, {"region_id": region_id}).scalars().all()
     of_waiting = {"region_id": region_id, "room": room, "changed": list(changed)}
-    found = copy_out(tx, _WAITING.format(reason=_ASTRAY), of_waiting, _FIELDS)
+    further = "".join(f", {domain}" for domain in places.domains)
+    of_place = {"domain_ids": further, "joins": places.joins}
+    fields = {**_FIELDS, **places.fields("domain", ">i8", msb=False)}
+    found = copy_out(tx, _WAITING.format(reason=_ASTRAY, **of_place), of_waiting, fields)
     if changed:
-        others = copy_out(tx, _WAITING.format(reason=_OTHER_PROFILE), of_waiting, _FIELDS)
+        others = copy_out(tx, _WAITING.format(reason=_OTHER_PROFILE, **of_place), of_waiting, fields)
         found = np.concatenate([found, others])
     native = {name: found[name].astype(np.dtype(kind).newbyteorder("=")) for name, kind in _FIELDS.items()}
     number = len(found)
@@ -151,11 +157,11 @@ def load_moves_snapshot(tx: Transaction, region_name: str, *, moves_max: int, no
         region=region_name,
         region_id=region_id,
         running=running,
-        waiting=WaitingServers(**native),
+        waiting=WaitingServers(**native, domain_ids=np.asarray(places.stacked(found, "domain", msb=False), np.int64)),
         msb_servers={row.msb_id: row.servers for row in msbs},
         mover=mover,
         msb_started={row.msb_id: row.moves for row in started},
-        holdings=_holdings(tx, region_id, changed) if number or any(not move.asked for move in running) else (),
+        holdings=_holdings(tx, region_id, changed, places) if number or any(not move.asked for move in running) else (),
         waiting_since=waiting_since,
         spares=spares,
         waits=load_known_waits(tx, region_id),
@@ -163,22 +169,30 @@ def load_moves_snapshot(tx: Transaction, region_name: str, *, moves_max: int, no
         hurried=frozenset(load_urgent_ids(tx, region_id)),
         foretold_s=load_foretold_s(tx, region_id),
         overstaying=frozenset(load_overstaying(tx, region_id)),
-        idle=None if waiting_since is None else load_idle_servers(tx, region_id),
+        idle=None if waiting_since is None else load_idle_servers(tx, region_id, places),
     )
 
 
 def load_running_move(tx: Transaction, move_id: int) -> RunningMove:
     """Return one running move, as the mover sees it. Raises NotFound."""
-    row = tx.execute(sa.text(_RUNNING.format(chosen="move_id = :move_id")), {"move_id": move_id}).one_or_none()
+    query = _running_query(LossPlaces(()), "move_id = :move_id")
+    row = tx.execute(query, {"move_id": move_id}).one_or_none()
     if row is None:
         raise NotFound("running move", move_id)
     return _running(row)
 
 
-def _holdings(tx: Transaction, region_id: int, changed: Sequence[int]) -> tuple[Holding, ...]:
+def _running_query(places: LossPlaces, chosen: str) -> sa.TextClause:
+    domain_ids = f"CAST(ARRAY[{', '.join(places.domains)}] AS bigint[])"
+    return sa.text(_RUNNING.format(chosen=chosen, joins=places.joins, domain_ids=domain_ids))
+
+
+def _holdings(tx: Transaction, region_id: int, changed: Sequence[int], places: LossPlaces) -> tuple[Holding, ...]:
     found: list[Holding] = []
     values = {"region_id": region_id, "changed": list(changed)}
-    for _, rows in groupby(tx.execute(_HOLDINGS, values), key=lambda row: row.reservation_id):
+    domains, survives = ", ".join(("msb_id", *places.domains)), ", ".join(places.survives)
+    query = sa.text(_HOLDINGS.format(domains=domains, survives=survives, joins=places.joins))
+    for _, rows in groupby(tx.execute(query, values), key=lambda row: row.reservation_id):
         parts = list(rows)
         one = parts[0]
         found.append(
@@ -186,13 +200,21 @@ def _holdings(tx: Transaction, region_id: int, changed: Sequence[int]) -> tuple[
                 reservation_id=one.reservation_id,
                 reservation=one.reservation,
                 capacity_rru=one.capacity_rru,
-                survives_msb_loss=one.survives_msb_loss,
-                held_rru={row.msb_id: row.held_rru for row in parts},
+                survives=tuple(one.survives),
+                held_rru=tuple(_summed((row.place[k], row.held_rru) for row in parts) for k in range(len(one.place))),
             )
         )
     return tuple(found)
 
 
+def _summed(parts: Iterable[tuple[int, float]]) -> dict[int, float]:
+    found: dict[int, float] = {}
+    for domain, rru in parts:
+        found[domain] = found.get(domain, 0.0) + rru
+    return found
+
+
 def _running(row: sa.Row[Any]) -> RunningMove:
     values = dict(zip(RunningMove.__dataclass_fields__, row, strict=True))
-    return RunningMove(**{**values, "steps": tuple(_STEPS[step] for step in values["steps"])})
+    steps, domain_ids = tuple(_STEPS[step] for step in values["steps"]), tuple(values["domain_ids"])
+    return RunningMove(**{**values, "steps": steps, "domain_ids": domain_ids})

@@ -11,12 +11,13 @@ import orjson
 import sqlalchemy as sa
 
 from libs.domain.spare import LENT_SHARE_MAX, IdleServers, Loan, Spare
+from libs.store.fleet.loss_places import LossPlaces
 from libs.store.fleet.snapshot import LEAVING
 from libs.store.platform.bulk import copy_out
 from libs.store.platform.database import Transaction
 
 _LIKE_MAX = 4
-"""Idle servers of one MSB and hardware type that are read: more of the same would hardly help."""
+"""Idle servers of one place and hardware type that are read: more of the same would hardly help."""
 GOAL = """(CASE WHEN spare_recalled_at IS NULL THEN coalesce(spare_for_reservation_id, target_reservation_id)
              ELSE target_reservation_id END)"""
 """The reservation that the mover brings a server to: the borrower, while the server is lent."""
@@ -44,11 +45,12 @@ _READY = """current_reservation_id IS NOT DISTINCT FROM target_reservation_id
                           AND (status = 'running' OR dead_letter = 'open'))"""
 # An unclean server takes longer to join.
 _IDLE = f"""
-    SELECT server_id, generation, msb_id, hardware_type_id, coalesce(target_reservation_id, 0) AS buffer_id FROM (
-        SELECT server_id, servers.generation, msb_id, hardware_type_id, target_reservation_id,
-               row_number() OVER (PARTITION BY msb_id, hardware_type_id, target_reservation_id IS NOT NULL
-                                  ORDER BY unclean, server_id) AS place
-        FROM servers JOIN racks USING (rack_id)
+    SELECT server_id, generation, msb_id, hardware_type_id, coalesce(target_reservation_id, 0) AS buffer_id{{chosen}}
+    FROM (
+        SELECT servers.server_id, servers.generation, msb_id, hardware_type_id, target_reservation_id{{domains}},
+               row_number() OVER (PARTITION BY msb_id, hardware_type_id, target_reservation_id IS NOT NULL{{partition}}
+                                  ORDER BY unclean, servers.server_id) AS place
+        FROM servers JOIN racks USING (rack_id) {{joins}}
         LEFT JOIN reservations AS home ON home.reservation_id = target_reservation_id
         WHERE servers.region_id = %(region_id)s AND {_UP} AND {_READY}
           AND (target_reservation_id IS NULL OR (home.kind = 'shared_buffer' AND NOT in_use))
@@ -88,17 +90,25 @@ def load_spares(tx: Transaction, region_id: int) -> tuple[Spare, ...]:
     return tuple(Spare(**row) for row in tx.execute(_SPARES, {"region_id": region_id}).mappings())
 
 
-def load_idle_servers(tx: Transaction, region_id: int) -> IdleServers:
-    """Return servers of a region that may be lent: a few of each MSB and hardware type.
+def load_idle_servers(tx: Transaction, region_id: int, places: LossPlaces) -> IdleServers:
+    """Return servers of a region that may be lent: a few of each place and hardware type.
 
     `room` is the number of servers that a shared buffer may still lend. Servers that are lent already, or not in the
     buffer yet, are subtracted from it.
     """
-    found = copy_out(tx, _IDLE, {"region_id": region_id, "like_max": _LIKE_MAX}, _FIELDS)
+    further = places.fields("domain", ">i8", msb=False)
+    query = _IDLE.format(
+        joins=places.joins,
+        chosen="".join(f", {name}" for name in further),
+        domains="".join(f", {domain} AS {name}" for name, domain in zip(further, places.domains, strict=True)),
+        partition="".join(f", {domain}" for domain in places.domains),
+    )
+    found = copy_out(tx, query, {"region_id": region_id, "like_max": _LIKE_MAX}, {**_FIELDS, **further})
     worth = tx.execute(_WORTH, {"region_id": region_id})
     buffers = tx.execute(_BUFFERS, {"region_id": region_id})
     return IdleServers(
         **{name: found[name].astype(np.int64) for name in _FIELDS},
+        domain_ids=np.asarray(places.stacked(found, "domain", msb=False), np.int64),
         rru={(row.reservation_id, row.hardware_type_id): row.rru for row in worth if row.rru > 0},
         room={row.buffer_id: int(LENT_SHARE_MAX * row.servers) - (row.servers - row.ready) for row in buffers},
     )

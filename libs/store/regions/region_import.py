@@ -157,6 +157,7 @@ def _types_named(catalogue: RegionCatalogue) -> set[str]:
 def _add_reservations(tx: Transaction, region_id: int, image: RegionImage, now: datetime) -> Ints:
     q = image.snapshot.reservations
     ids = new_ids(tx, reservations.c.reservation_id, len(q))
+    kinds = np.array([kind.name for kind in image.snapshot.topology.kinds], object)
     copy_in(
         tx,
         reservations,
@@ -170,6 +171,7 @@ def _add_reservations(tx: Transaction, region_id: int, image: RegionImage, now: 
             "unit": image.reservation_unit,
             "capacity_rru": q.capacity_rru,
             "survives_msb_loss": q.survives_msb_loss,
+            "survives_loss_of": [kinds[row].tolist() for row in q.survives_loss_of],
             "msb_spread_limit": _null(q.msb_spread_limit, np.isinf(q.msb_spread_limit)),
             "rack_spread_limit": _null(q.rack_spread_limit, np.isinf(q.rack_spread_limit)),
             "priority": q.priority,

@@ -19,6 +19,8 @@ reservations = sa.Table(
     text("unit"),
     sa.Column("capacity_rru", sa.Double, nullable=False),
     sa.Column("survives_msb_loss", sa.Boolean, nullable=False),
+    # Further kinds of domain: it also survives the loss of any one domain of each.
+    sa.Column("survives_loss_of", ARRAY(sa.Text), nullable=False, server_default=sa.text("'{}'::text[]")),
     sa.Column("msb_spread_limit", sa.Double, nullable=True),
     sa.Column("rack_spread_limit", sa.Double, nullable=True),
     sa.Column("priority", sa.BigInteger, nullable=False, server_default=sa.text("2")),
@@ -56,6 +58,11 @@ reservations = sa.Table(
         "region_id",
         "workload_class",
         postgresql_where=sa.text("workload_class IS NOT NULL AND deleted_at IS NULL"),
+    ),
+    sa.Index(
+        "ix_reservations_survives_loss_of",
+        "region_id",
+        postgresql_where=sa.text("survives_loss_of <> '{}' AND deleted_at IS NULL"),
     ),
     sa.CheckConstraint("ends_at > starts_at", name="ends_at"),
     sa.CheckConstraint("NOT scheduled OR starts_at IS NOT NULL", name="scheduled"),

@@ -52,6 +52,15 @@ def test_the_loss_of_the_fullest_msb_counts() -> None:
     assert kept(plan_changes(touched([[1.0, 1.0, 0.0]], capacity=[1], survives=[False]), rows)) == [True, True, False]
 
 
+def test_the_loss_of_any_one_domain_of_another_kind_counts_too() -> None:
+    """Both servers that stay are in one block: 2 RRU are left after the loss of any MSB, and none after that of it."""
+    load = [[1.0, 1.0, 1.0, 2.0, 1.0]]
+    rows = [(0, NONE, 2, 1.0, {"domain": 1}), (NONE, 0, 1, 1.0, {"domain": 1, "changed": True})]
+    both = {"capacity": [1], "survives": [True], "domains": 2}
+    assert kept(plan_changes(touched(load, **both), rows)) == [True, False]
+    assert kept(plan_changes(touched(load, survives_other=[True], **both), rows)) == [False, False]
+
+
 def test_a_promise_that_grew_during_the_solve_counts() -> None:
     """The plan takes the surplus that a resize and its grant used meanwhile."""
     assert kept(plan_changes(touched([[4.0]], capacity=[3]), [(0, NONE, 0, 1.0)])) == [True]
@@ -90,7 +99,7 @@ def test_what_the_plan_takes_on_purpose_may_go_only_if_others_gain_as_much() -> 
 
 @st.composite
 def small_plans(draw) -> PlanChanges:
-    """Up to four reservations, three MSBs and eight changes: every part of them can be tried."""
+    """Up to four reservations, three MSBs, three further domains and eight changes: every part can be tried."""
     Q, M = draw(st.integers(1, 4)), draw(st.integers(1, 3))
     load = draw(
         st.lists(st.lists(st.sampled_from([0.0, 1.0, 2.0, 3.5]), min_size=M, max_size=M), min_size=Q, max_size=Q)
@@ -98,15 +107,22 @@ def small_plans(draw) -> PlanChanges:
     capacity = draw(st.lists(st.sampled_from([0.0, 1.0, 2.0, 3.0, 5.0]), min_size=Q, max_size=Q))
     survives = draw(st.lists(st.booleans(), min_size=Q, max_size=Q))
     share = draw(st.lists(st.sampled_from([[np.nan, np.nan], [0.5, 0.5], [1.0, np.nan]]), min_size=Q, max_size=Q))
-    q = touched(load, capacity=capacity, survives=survives, share=share, msb_datacenter=[0, 1, 1][:M])
+    other = {}
+    if domains := draw(st.sampled_from([0, 0, 2, 3])):
+        # an MSB's load is drawn a second time, as shares of the further domains
+        share_of = draw(st.lists(st.permutations([0.5, 0.5, 0.0, 0.0][: max(domains, 2)]), min_size=Q, max_size=Q))
+        load = [row + [sum(row) * part for part in parts] for row, parts in zip(load, share_of, strict=True)]
+        other = {"domains": domains, "survives_other": draw(st.lists(st.booleans(), min_size=Q, max_size=Q))}
+    q = touched(load, capacity=capacity, survives=survives, share=share, msb_datacenter=[0, 1, 1][:M], **other)
     if M == 1:
-        q = touched(load, capacity=capacity, survives=survives)
+        q = touched(load, capacity=capacity, survives=survives, **other)
     end = st.integers(NONE, Q - 1)
     rows = []
     for _ in range(draw(st.integers(1, 8))):
         source, to = draw(end), draw(end)
         extra = {"changed": draw(st.integers(0, 3)) == 0, "leaving": to == NONE and draw(st.booleans())}
         extra["current"] = draw(end)
+        extra["domain"] = draw(st.integers(0, max(domains, 1) - 1))
         rru = draw(st.sampled_from([0.5, 1.0, 2.0]))
         extra["source_rru"] = 0.0 if source == NONE or extra["leaving"] else rru
         rows.append((source, to, draw(st.integers(0, M - 1)), rru, extra))

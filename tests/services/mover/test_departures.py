@@ -22,37 +22,37 @@ from tests.builders.moving_world import POLICY, T0, World, running, tick
 
 def holding(held: dict[int, float], capacity_rru: float, *, survives: bool = True) -> Holding:
     return Holding(
-        reservation_id=1, reservation="web", capacity_rru=capacity_rru, survives_msb_loss=survives, held_rru=held
+        reservation_id=1, reservation="web", capacity_rru=capacity_rru, survives=(survives,), held_rru=(held,)
     )
 
 
 def test_a_server_may_leave_while_what_survives_covers_the_promise() -> None:
     guard = Guard([holding({1: 4.0, 2: 4.0, 3: 3.0}, 6.0)])  # 7 survive the loss of an MSB
-    assert guard.may_leave(1, 3, 1.0)
-    guard.let_go(1, 3, 1.0)
-    assert not guard.may_leave(1, 3, 1.0), "5 would survive"
-    assert guard.may_leave(1, 3, 1.0, hold=True), "9 would be held"
-    assert guard.may_leave(1, 1, 0.0), "it gives nothing"
-    assert guard.may_leave(2, 1, 5.0), "nothing is promised"
+    assert guard.may_leave(1, (3,), 1.0)
+    guard.let_go(1, (3,), 1.0)
+    assert not guard.may_leave(1, (3,), 1.0), "5 would survive"
+    assert guard.may_leave(1, (3,), 1.0, hold=True), "9 would be held"
+    assert guard.may_leave(1, (1,), 0.0), "it gives nothing"
+    assert guard.may_leave(2, (1,), 5.0), "nothing is promised"
 
 
 def test_below_its_promise_a_reservation_gives_nothing_that_it_would_miss() -> None:
     guard = Guard([holding({1: 3.0, 2: 1.0}, 6.0)])  # 1 survives
-    assert not guard.may_leave(1, 2, 1.0)
-    assert not guard.may_leave(1, 1, 1.0), "without it less than the 4 of now is held"
+    assert not guard.may_leave(1, (2,), 1.0)
+    assert not guard.may_leave(1, (1,), 1.0), "without it less than the 4 of now is held"
     spare = Guard([holding({1: 7.0, 2: 1.0}, 6.0)])
-    assert spare.may_leave(1, 1, 1.0), "7 are held, and of the fullest MSB nothing is counted"
+    assert spare.may_leave(1, (1,), 1.0), "7 are held, and of the fullest MSB nothing is counted"
 
 
 def test_with_nothing_under_way_one_server_leaves_at_the_level_hold() -> None:
     departures = Departures(Guard([holding({1: 2.0, 2: 2.0}, 2.0)]))
-    assert not departures.allow(1, 1, 1.0) or not departures.allow(1, 2, 1.0)
+    assert not departures.allow(1, (1,), 1.0) or not departures.allow(1, (2,), 1.0)
     held_back = Departures(
         Guard([holding({1: 2.0, 2: 2.0}, 2.0)]), [running(steps=(MoveStep.JOIN,), to_reservation_id=1)]
     )
-    held_back.allow(1, 2, 1.0)
-    held_back.allow(1, 1, 1.0)
-    assert not held_back.relieve(1, 1, 1.0), "a server is on its way"
+    held_back.allow(1, (2,), 1.0)
+    held_back.allow(1, (1,), 1.0)
+    assert not held_back.relieve(1, (1,), 1.0), "a server is on its way"
 
 
 def numbers(plan: MovesPlan) -> dict[str, int]:
@@ -76,6 +76,8 @@ def exchanges(draw: st.DrawFn) -> World:
         profile={s: draw(st.integers(0, 3)) for s in servers},
         promised={r: float(draw(st.integers(0, size[r]))) for r in (1, 2, 3)},
         survives=draw(st.booleans()),
+        blocks=draw(st.sampled_from([0, 0, 2, 3])),
+        survives_block=draw(st.booleans()),
     )
 
 
@@ -96,15 +98,11 @@ def test_no_reservation_falls_below_its_promise(world: World, data: st.DataObjec
 
 @given(exchanges())
 @settings(max_examples=200, deadline=None)
-def test_what_survives_the_loss_of_an_msb_falls_only_where_nothing_arrives(world: World) -> None:
+def test_what_survives_each_loss_falls_only_where_nothing_arrives(world: World) -> None:
     world.survives, now = True, T0
 
-    def level(r: int) -> float:
-        held = Counter(s % world.msbs for s, owners in world.fleet.owners.items() if r in owners)
-        return float(sum(held.values()) - max(held.values(), default=0))
-
     for _ in range(40):
-        before = {r: level(r) for r in world.promised}
+        before = {r: survives(world, r) for r in world.promised}
         arriving = {
             move.to_reservation_id
             for move in world.running.values()
@@ -112,7 +110,7 @@ def test_what_survives_the_loss_of_an_msb_falls_only_where_nothing_arrives(world
         }
         rests = tick(world, POLICY, now, None)
         for r, promised in world.promised.items():
-            assert level(r) >= min(promised, before[r]) or r not in arriving
+            assert survives(world, r) >= min(promised, before[r]) or r not in arriving
         if rests:
             break
         now += timedelta(seconds=1)
@@ -135,9 +133,9 @@ def test_what_waits_in_the_end_could_not_leave_without_breaking_the_promise(worl
     for s in (s for s in world.target if world.waits(s)):
         r = world.current[s]
         if s in world.recalled or not world.target[s]:  # no reservation waits for it, so it leaves at *survive* alone
-            assert not Guard([world.holding(r)]).may_leave(r, s % world.msbs, 1.0)
+            assert not Guard([world.holding(r)]).may_leave(r, world.place(s), 1.0)
             continue
-        assert sum(world.holding(r).held_rru.values()) - 1 < world.promised[r]
+        assert sum(world.holding(r).held_rru[0].values()) - 1 < world.promised[r]
 
 
 def test_a_move_that_started_waits_with_its_preempt_where_servers_failed_since() -> None:
@@ -245,25 +243,39 @@ def test_below_its_promise_a_reservation_falls_by_no_more_than_was_approved(worl
 
 @st.composite
 def exchanges_with_spares(draw: st.DrawFn) -> World:
-    """Two reservations that exchange servers, and survive the loss of an MSB with just what they have; each MSB
-    has free servers for both.
+    """Two reservations that exchange servers, and survive the loss of an MSB, and maybe of a block, with just what they
+    have; each MSB and block has free servers for both.
     """
-    msbs = draw(st.integers(2, 4))
+    msbs, blocks = draw(st.integers(2, 4)), draw(st.sampled_from([0, 2, 3]))
     servers = list(range(1, draw(st.integers(msbs, 16)) + 1))
     current = {s: draw(st.integers(1, 2)) for s in servers}
     target = dict(zip(servers, draw(st.permutations(list(current.values()))), strict=True))
-    free = dict.fromkeys(range(100, 100 + 2 * SPARES_MAX * msbs), 0)
-    world = World(current=current | free, target=target | free, in_use=set(), msbs=msbs, survives=True, profile={})
+    free = dict.fromkeys(range(100, 100 + 2 * SPARES_MAX * msbs * max(blocks, 1)), 0)
+    world = World(
+        current=current | free,
+        target=target | free,
+        in_use=set(),
+        msbs=msbs,
+        survives=True,
+        profile={},
+        blocks=blocks,
+        survives_block=draw(st.booleans()),
+    )
     for r in (1, 2):
-        held = [Counter(s % msbs for s in servers if binding[s] == r) for binding in (current, target)]
-        world.promised[r] = float(min(sum(one.values()) - max(one.values(), default=0) for one in held))
+        world.promised[r] = min(left_of(world, [s for s in servers if one[s] == r]) for one in (current, target))
     return world
 
 
 def survives(world: World, r: int) -> float:
-    """Return the RRU that r holds in the world without its worst MSB, by the real servers."""
-    held = Counter(s % world.msbs for s, owners in world.fleet.owners.items() if r in owners)
-    return float(sum(held.values()) - max(held.values(), default=0))
+    """Return the RRU that r holds in the world after the worst loss of an MSB or a block, by the real servers."""
+    return left_of(world, [s for s, owners in world.fleet.owners.items() if r in owners])
+
+
+def left_of(world: World, servers: list[int]) -> float:
+    """Return how many of the servers are left after the worst loss of an MSB, or of a block if blocks are survived."""
+    kinds = 2 if world.blocks and world.survives_block else 1
+    lost = [(k, world.place(s)[k]) for s in servers for k in range(kinds)]
+    return float(min((sum(world.place(s)[k] != d for s in servers) for k, d in lost), default=0))
 
 
 @given(exchanges_with_spares(), st.data())
@@ -350,20 +362,73 @@ def test_a_started_move_to_nowhere_waits_likewise_with_its_preempt() -> None:
 @given(st.data())
 @settings(max_examples=200, deadline=None)
 def test_the_guard_judges_many_servers_as_it_judges_one(data: st.DataObject) -> None:
-    rru = st.sampled_from([0.0, 0.5, 1.0, 2.0])
+    rru, place = st.sampled_from([0.0, 0.5, 1.0, 2.0]), st.tuples(st.integers(0, 3), st.integers(0, 2))
     guard = Guard(
         Holding(
             reservation_id=r,
             reservation=f"r{r}",
             capacity_rru=data.draw(st.sampled_from([1.0, 3.0, 6.0])),
-            survives_msb_loss=data.draw(st.booleans()),
-            held_rru=data.draw(st.dictionaries(st.integers(0, 3), rru, max_size=4)),
+            survives=data.draw(st.tuples(st.booleans(), st.booleans())),
+            held_rru=by_kind(data.draw(st.lists(st.tuples(place, rru), max_size=6))),
         )
         for r in (1, 2)
     )
-    guard.let_go(1, data.draw(st.integers(0, 3)), data.draw(rru))
-    asked = data.draw(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3), rru), max_size=12))
-    r, msb, given_rru = (np.array([one[k] for one in asked], np.int64 if k < 2 else np.float64) for k in range(3))
+    guard.let_go(1, data.draw(place), data.draw(rru))
+    asked = data.draw(st.lists(st.tuples(st.integers(0, 3), place, rru), max_size=12))
+    r, given_rru = (np.array([one[k] for one in asked], np.int64 if k == 0 else np.float64) for k in (0, 2))
+    places = np.array([one[1] for one in asked], np.int64).reshape(-1, 2)
     for hold in (False, True):
-        lacks = guard.lacks(r, msb, given_rru, hold=hold)
+        lacks = guard.lacks(r, places, given_rru, hold=hold)
         assert [lack <= 0 for lack in lacks] == [guard.may_leave(*one, hold=hold) for one in asked]
+
+
+def by_kind(servers: list[tuple[tuple[int, int], float]]) -> tuple[dict[int, float], dict[int, float]]:
+    """Return MSB -> RRU and block -> RRU of servers."""
+    held: tuple[dict[int, float], dict[int, float]] = ({}, {})
+    for place, rru in servers:
+        for k, domain in enumerate(place):
+            held[k][domain] = held[k].get(domain, 0.0) + rru
+    return held
+
+
+Servers = list[tuple[tuple[int, int], float]]
+
+
+@given(st.data())
+@settings(max_examples=400, deadline=None)
+def test_the_guard_keeps_each_promise_by_definition(data: st.DataObject) -> None:
+    """Servers leave and join at random. The judge loses every domain of every kind in turn."""
+    server = st.tuples(st.tuples(st.integers(0, 3), st.integers(0, 2)), st.sampled_from([0.5, 1.0, 2.0]))
+    there: Servers = data.draw(st.lists(server, max_size=10))
+    survives = data.draw(st.tuples(st.booleans(), st.booleans()))
+    capacity_rru = data.draw(st.sampled_from([1.0, 3.0, 6.0]))
+
+    def left(servers: Servers, *, survive: bool) -> float:
+        lost = [(k, place[k]) for place, _ in servers for k in (0, 1) if survive and survives[k]]
+        whole = [sum(rru for _, rru in servers)]
+        return min(whole + [sum(rru for place, rru in servers if place[k] != d) for k, d in lost])
+
+    guard = Guard(
+        [
+            Holding(
+                reservation_id=1, reservation="r", capacity_rru=capacity_rru, survives=survives, held_rru=by_kind(there)
+            )
+        ]
+    )
+    floors = {survive: min(capacity_rru, left(there, survive=survive)) for survive in (False, True)}
+    for comes in data.draw(st.lists(st.none() | server, max_size=10)):
+        if comes is not None:
+            guard.arrive(1, *comes)
+            guard.start_again(1)
+            there = [*there, comes]
+            floors = {survive: min(capacity_rru, left(there, survive=survive)) for survive in (False, True)}
+            continue
+        for row, (place, rru) in enumerate(there):
+            rest = there[:row] + there[row + 1 :]
+            may = [left(rest, survive=survive) >= floors[survive] - 1e-9 for survive in (False, True)]
+            assert guard.may_leave(1, place, rru, hold=True) == may[0]
+            assert guard.may_leave(1, place, rru) == all(may)
+        going = next((one for one in there if guard.may_leave(1, *one)), None)
+        if going is not None:
+            guard.let_go(1, *going)
+            there.remove(going)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from libs.domain.loss_axis import LossAxis
 from libs.domain.mover import MoverBounds
 from libs.domain.wave_loans import Lendable, WaveLoans
 from libs.domain.waves import NEVER, NONE, MovesToMake, Promises, WavePlan
@@ -24,7 +25,7 @@ def moves_of(*rows: tuple[int, int, int], seconds: float = 60.0, **other: object
     N = len(rows)
     given = {
         "server": np.arange(N),
-        "msb": msb,
+        "domain": msb[:, None],
         "source": source,
         "to": to,
         "leaves_rru": np.ones(N),
@@ -38,14 +39,23 @@ def moves_of(*rows: tuple[int, int, int], seconds: float = 60.0, **other: object
     return MovesToMake(**given)
 
 
-def promises_of(held: list[list[float]], capacity: list[float], *, survives: bool = True) -> Promises:
-    R = len(capacity)
+def promises_of(
+    held: list[list[float]],
+    capacity: list[float],
+    *,
+    survives: bool = True,
+    domains: int = 0,
+    survives_other: bool | None = None,
+) -> Promises:
+    """held: by MSB, and then by each of the `domains` of a further kind."""
+    R, M = len(capacity), len(held[0]) - domains
+    kinds = [survives] if survives_other is None else [survives, survives_other]
     return Promises(
         name=np.array([f"r{r}" for r in range(R)], object),
         capacity_rru=np.array(capacity),
-        survives_msb_loss=np.full(R, survives),
+        axis=LossAxis(ends=(M, M + domains)[: len(kinds)], survives=np.tile(kinds, (R, 1))),
         held_rru=np.array(held),
-        msb_servers=np.full(len(held[0]), 1000),
+        msb_servers=np.full(M, 1000),
     )
 
 
@@ -140,16 +150,19 @@ def plans(draw: st.DrawFn) -> tuple[MovesToMake, Promises]:
     rows = st.lists(st.integers(-1, R - 1), min_size=S, max_size=S)
     source, to = np.array(draw(rows)), np.array(draw(rows))
     msb = np.array(draw(st.lists(st.integers(0, M - 1), min_size=S, max_size=S)))
+    N = draw(st.sampled_from([0, 2, 3]))  # domains of a further kind
+    block = np.array(draw(st.lists(st.integers(0, max(N, 1) - 1), min_size=S, max_size=S)))
+    domain = np.stack([msb, M + block] if N else [msb], axis=1)
     rru = np.array(draw(st.lists(st.sampled_from([0.0, 0.5, 1.0, 3.0]), min_size=S, max_size=S)))
     gone = np.array(draw(st.lists(st.sampled_from([False, False, True]), min_size=S, max_size=S)))
-    held = np.zeros((R, M))
+    held = np.zeros((R, M + N))
     there = (source >= 0) & ~gone
-    np.add.at(held, (source[there], msb[there]), rru[there])
+    np.add.at(held, (source[there, None], domain[there]), rru[there, None])
     moved = np.flatnonzero((source != to) | gone)
     brings = np.where(to[moved] >= 0, rru[moved] * draw(st.sampled_from([0.5, 1.0, 2.0])), 0.0)
     moves = MovesToMake(
         server=moved,
-        msb=msb[moved],
+        domain=domain[moved],
         source=source[moved],
         to=to[moved],
         leaves_rru=rru[moved],
@@ -159,8 +172,9 @@ def plans(draw: st.DrawFn) -> tuple[MovesToMake, Promises]:
         seconds=np.array(draw(st.lists(st.floats(0, 900), min_size=len(moved), max_size=len(moved)))),
         to_buffer=np.zeros(len(moved), bool),
     )
-    capacity = [draw(st.sampled_from([0.3, 0.7, 0.9, 1.0, 1.5])) * max(total, 1.0) for total in held.sum(1)]
-    return moves, promises_of(held.tolist(), capacity, survives=draw(st.booleans()))
+    capacity = [draw(st.sampled_from([0.3, 0.7, 0.9, 1.0, 1.5])) * max(total, 1.0) for total in held[:, :M].sum(1)]
+    other = draw(st.booleans()) if N else None
+    return moves, promises_of(held.tolist(), capacity, survives=draw(st.booleans()), domains=N, survives_other=other)
 
 
 @given(plans(), st.sampled_from([MoverBounds(), MoverBounds(moves_max=2, msb_moves_max=1, msb_starts_per_minute=1)]))
@@ -171,11 +185,11 @@ def test_waves_of_random_plans_pass_the_check(drawn: tuple[MovesToMake, Promises
 
 
 def stock(promises: Promises, *kinds: tuple[int, int], lent: WaveLoans | None = None) -> Lendable:
-    """Free servers worth 1 RRU to every reservation: (MSB, number)."""
+    """Free servers worth 1 RRU to every reservation: (MSB, number). They are in the first domain of a further kind."""
     R, C = len(promises), len(kinds)
     msb, number = np.array(kinds, np.int64).reshape(-1, 2).T
     return Lendable(
-        msb=msb,
+        domain=np.column_stack([msb, *(np.full(C, first) for first in promises.axis.ends[:-1])]),
         hardware_type=np.zeros(C, np.int64),
         buffer=np.full(C, NONE),
         profile=np.zeros(C, np.int64),
@@ -210,7 +224,7 @@ def test_servers_that_are_lent_already_are_not_lent_again() -> None:
     moves = moves_of((0, 0, 1), (0, 1, 0))
     lent = WaveLoans(
         reservation=np.array([0, 1]),
-        msb=np.array([2, 2]),
+        domain=np.array([[2], [2]]),
         rru=np.ones(2),
         begins=np.array([-1, 0]),  # the second one is on its way
         ends=np.full(2, NEVER),
@@ -235,7 +249,7 @@ def test_a_loan_that_cannot_end_is_named() -> None:
 @settings(max_examples=400, deadline=None)
 def test_waves_with_loans_pass_the_check(drawn: tuple[MovesToMake, Promises], data: st.DataObject) -> None:
     moves, promises = drawn
-    M = promises.held_rru.shape[1]
+    M = promises.axis.msbs
     kinds = [(m, data.draw(st.integers(0, 12))) for m in range(M)]
     plan = plan_waves(moves, promises, DEFAULT, stock(promises, *kinds))
     assert check_waves(moves, promises, plan) == []
@@ -243,7 +257,7 @@ def test_waves_with_loans_pass_the_check(drawn: tuple[MovesToMake, Promises], da
     last = np.where(loans.ends == NEVER, len(plan.seconds), loans.ends)
     there = [(loans.begins <= k) & (last > k) for k in range(len(plan.seconds))]
     for m in range(M):
-        lent = [int((mask & (loans.msb == m)).sum()) for mask in there]
+        lent = [int((mask & (loans.domain[:, 0] == m)).sum()) for mask in there]
         assert max(lent, default=0) <= (number := dict(kinds)[m]), f"MSB {m} has {number}"
 
 

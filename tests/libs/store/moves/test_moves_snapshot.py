@@ -1,0 +1,70 @@
+"""The mover's guard knows the domains of servers, as they are in the database."""
+
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+import sqlalchemy as sa
+
+from libs.domain.fleet import FREE
+from libs.ras.waves.guard import Guard
+from libs.store.fleet.loss_places import load_loss_places
+from libs.store.moves.moves_snapshot import load_moves_snapshot
+from libs.store.moves.spares import load_idle_servers
+from libs.store.platform.database import Database
+from tests.builders.survived import KINDS, left_rru, stored_with_kinds, survive
+
+NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_no_server_leaves_that_a_promise_needs_after_any_loss(database: Database, seed: int) -> None:
+    fleet = stored_with_kinds(database, np.random.default_rng(seed))
+    servers, q = fleet.servers, fleet.reservations
+    with database.snapshot() as tx:
+        found = load_moves_snapshot(tx, "west", moves_max=100, now=NOW)
+    waiting, guard = found.waiting, Guard(found.holdings)
+    assert len(waiting) > 0
+    lacks = guard.lacks(waiting.current_id, waiting.place, waiting.leaves_rru)
+    for n in range(len(waiting)):
+        s = int(np.flatnonzero(servers.id == waiting.id[n])[0])
+        r = int(servers.current[s])
+        if r == FREE:
+            continue
+        there = np.flatnonzero((servers.current == r) & servers.available).tolist()
+        before, after = (left_rru(fleet, r, rows) for rows in (there, [one for one in there if one != s]))
+        holds = sum(q.rru[r, servers.hardware_type[one]] for one in there)
+        whole = holds - q.rru[r, servers.hardware_type[s]] >= min(q.capacity_rru[r], holds) - 1e-9
+        may = bool(whole and after >= min(q.capacity_rru[r], before) - 1e-9)
+        assert guard.may_leave(int(waiting.current_id[n]), *waiting.worth(n)) == may
+        assert (lacks[n] <= 0) == may
+
+
+def test_idle_servers_and_running_moves_have_their_domains(database: Database) -> None:
+    fleet = stored_with_kinds(database, np.random.default_rng(3))
+    survive(database, "r0", KINDS)
+    with database.write() as tx:
+        tx.execute(
+            sa.text("""
+                INSERT INTO moves (region_id, server_id, from_reservation_id, to_reservation_id, steps, status,
+                                   step_started_at, created_at)
+                SELECT region_id, server_id, current_reservation_id, target_reservation_id, '{preempt}', 'running',
+                       now(), now()
+                FROM servers WHERE current_reservation_id IS DISTINCT FROM target_reservation_id
+                                   AND current_reservation_id IS NOT NULL ORDER BY server_id LIMIT 3""")
+        )
+    with database.snapshot() as tx:
+        region_id = tx.execute(sa.text("SELECT region_id FROM regions")).scalar_one()
+        places = load_loss_places(tx, region_id)
+        idle = load_idle_servers(tx, region_id, places)
+        running = load_moves_snapshot(tx, "west", moves_max=100, now=NOW).running
+        names = dict(tx.execute(sa.text("SELECT domain_id, name FROM domains")).tuples().all())
+    assert places.kinds == KINDS
+    placed = [*zip(idle.id.tolist(), idle.place[:, 1:].tolist(), strict=True)]
+    placed += [(move.server_id, list(move.place[1:])) for move in running]
+    assert len(idle.id) > 0
+    assert len(running) == 3
+    for server_id, domains in placed:
+        own = fleet.servers.domain[np.flatnonzero(fleet.servers.id == server_id)[0]]
+        expected = [kind.domains[d] if d >= 0 else None for kind, d in zip(fleet.topology.kinds, own, strict=True)]
+        assert [names.get(domain) for domain in domains] == expected
