@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from libs.domain.arrays import Floats
+from libs.domain.arrays import Floats, Indices
 from libs.domain.fleet import FREE, TargetPlan
+from libs.domain.loss_axis import LossAxis, loss_axis
 from libs.domain.replacement import FailuresSnapshot, LossVerdict, Replacements
 from libs.ras.msb_losses import HOLD_S_MAX, lost_msbs, suspected_msbs
 from libs.ras.returned_spares import return_spares
@@ -21,35 +22,38 @@ def plan_replacements(failures: FailuresSnapshot) -> Replacements:
     (docs/designs/0028).
 
     The reservation of the higher class of priority comes first, and in a class the one that lacks the larger share of
-    its capacity. A spare server is chosen by the cost of its
-    MSB to the reservation. Shortfall and affinity count first, then whether the spare server is ready, then spread and
-    buffer. Of MSBs with equal costs, the MSB with the most spare servers gives one. The same snapshot gives the same
-    plan.
+    its capacity. A spare server is chosen by the cost of its place to the reservation: its MSB, and its domain of each
+    further kind that reservations survive. Shortfall and affinity count first, then whether the spare server is ready,
+    then spread and buffer. Of places with equal costs, the one with the most spare servers gives one. The same snapshot
+    gives the same plan.
     """
     fleet = failures.fleet
-    servers, q, M = fleet.servers, fleet.reservations, len(fleet.topology.msbs)
+    servers, q = fleet.servers, fleet.reservations
+    axis, domain = loss_axis(fleet.losses)
     with_place = failures.with_place | lost_msbs(failures)[fleet.server_msb]
-    msb, target = fleet.server_msb, servers.target.copy()
+    target = servers.target.copy()
     returned = return_spares(failures, target, with_place)
     held = np.flatnonzero(servers.available & (target >= 0))
     value = q.rru[target[held], servers.hardware_type[held]]
-    by_msb = np.bincount(target[held] * M + msb[held], value, len(q) * M).reshape(len(q), M)
+    load = np.zeros((len(q), axis.columns))
+    np.add.at(load, (target[held, None], domain[held]), value[:, None])
     spares = {kind: np.flatnonzero(failures.spare & (servers.hardware_type == kind)) for kind in _types(failures)}
     lost = np.flatnonzero(failures.lost)
-    missing = np.array([_missing(failures, r, by_msb[r][None])[0] for r in target[lost]])
+    missing = np.array([_missing(failures, axis, r, load[r][None])[0] for r in target[lost]])
     share = missing / np.maximum(q.capacity_rru[target[lost]], _TOLERANCE)
     lost = lost[np.lexsort((lost, -share, -q.priority[target[lost]]))]
-    held_back = suspected_msbs(failures)[msb] & (failures.down_s <= HOLD_S_MAX)
+    held_back = suspected_msbs(failures)[fleet.server_msb] & (failures.down_s <= HOLD_S_MAX)
     verdicts: list[LossVerdict] = []
     for row in lost.tolist():
         r, kind = int(servers.target[row]), int(servers.hardware_type[row])
-        usable = _within_limits(failures, r, by_msb[r], spares[kind], float(q.rru[r, kind]))
-        verdict = _verdict(failures, r, kind, by_msb[r], usable, bool(with_place[row]), bool(held_back[row]))
+        usable = _within_limits(failures, r, load[r], spares[kind], float(q.rru[r, kind]))
+        lacks = bool(_missing(failures, axis, r, load[r][None])[0] > _TOLERANCE * max(1.0, float(q.capacity_rru[r])))
+        verdict = _verdict(failures, r, kind, lacks, usable, bool(with_place[row]), bool(held_back[row]))
         verdicts.append(verdict)
         if verdict is LossVerdict.DRAWN:
-            spare = _choose(failures, r, by_msb[r], usable)
+            spare = _choose(failures, axis, domain, r, load[r], usable)
             target[spare], target[row] = r, failures.buffer[kind]
-            by_msb[r, msb[spare]] += q.rru[r, kind]
+            load[r, domain[spare]] += q.rru[r, kind]
             spares[kind] = spares[kind][spares[kind] != spare]
     plan = TargetPlan(target=target, parent_plan_id=fleet.target_plan_id)
     return Replacements(plan=plan, lost=lost, verdict=tuple(verdicts), returned=returned)
@@ -63,7 +67,7 @@ def _verdict(
     failures: FailuresSnapshot,
     r: int,
     kind: int,
-    held: Floats,
+    lacks: bool,
     spares: NDArray[np.intp],
     is_with_place: bool,
     is_held_back: bool,
@@ -73,7 +77,7 @@ def _verdict(
         return LossVerdict.USELESS
     if is_with_place:
         return LossVerdict.WITH_PLACE
-    if _missing(failures, r, held[None])[0] <= _TOLERANCE * max(1.0, float(q.capacity_rru[r])):
+    if not lacks:
         return LossVerdict.COVERED
     if failures.buffer[kind] == FREE:
         return LossVerdict.NO_BUFFER
@@ -85,42 +89,50 @@ def _verdict(
 def _within_limits(
     failures: FailuresSnapshot, r: int, held: Floats, spares: NDArray[np.intp], rru: float
 ) -> NDArray[np.intp]:
-    """Return the rows of `spares` that reservation `r` may get by its hard limits. `held` (M,) is its RRU by MSB."""
+    """Return the rows of `spares` that reservation `r` may get by its hard limits.
+
+    held   (P,) its RRU by domain, MSBs first
+    """
     fleet = failures.fleet
     q, limit = fleet.reservations, float(fleet.reservations.msb_limit_rru[r])
     fits = held[fleet.server_msb[spares]] + rru <= limit * (1 + _TOLERANCE)
     return np.asarray(spares[fits & q.allowed[r, fleet.server_datacenter[spares]]])
 
 
-def _choose(failures: FailuresSnapshot, r: int, held: Floats, spares: NDArray[np.intp]) -> int:
+def _choose(
+    failures: FailuresSnapshot, axis: LossAxis, domain: Indices, r: int, held: Floats, spares: NDArray[np.intp]
+) -> int:
     """Return the row of the best spare server for reservation `r`.
 
-    held    (M,) RRU that the reservation has in each MSB
+    domain  (S, L) columns of each server on the axis
+    held    (P,) RRU that the reservation has in each domain
     spares  (N,) rows of the spare servers to choose from, all of one hardware type
     """
     fleet = failures.fleet
     q, policy, topology = fleet.reservations, fleet.policy, fleet.topology
-    msbs, of_spare, kept = np.unique(fleet.server_msb[spares], return_inverse=True, return_counts=True)
-    after = np.repeat(held[None], len(msbs), 0)  # (m, M): its RRU per MSB if the server comes from that MSB
-    after[np.arange(len(msbs)), msbs] += q.rru[r, fleet.servers.hardware_type[spares[0]]]
-    by_datacenter = np.zeros((len(msbs), len(topology.datacenters)))
-    np.add.at(by_datacenter.T, topology.msb_datacenter, after.T)
+    places, of_spare, kept = np.unique(domain[spares], axis=0, return_inverse=True, return_counts=True)
+    of_spare = of_spare.reshape(-1)
+    after = np.repeat(held[None], len(places), 0)  # (p, P): its RRU per domain if the server comes from that place
+    after[np.arange(len(places))[:, None], places] += q.rru[r, fleet.servers.hardware_type[spares[0]]]
+    by_msb = after[:, : axis.msbs]
+    by_datacenter = np.zeros((len(places), len(topology.datacenters)))
+    np.add.at(by_datacenter.T, topology.msb_datacenter, by_msb.T)
     capacity = q.capacity_rru[r]
     off = np.abs(by_datacenter - q.affinity_share[r] * capacity) - policy.affinity_tolerance * capacity
-    broken = policy.shortfall_cost * _missing(failures, r, after)
+    broken = policy.shortfall_cost * _missing(failures, axis, r, after)
     broken = broken + policy.affinity_cost * np.maximum(np.nan_to_num(off), 0.0).sum(1)
-    over = np.maximum(after - q.msb_spread_limit[r] * capacity, 0.0).sum(1)
-    buffer = after.max(1) if q.survives_msb_loss[r] else np.zeros(len(msbs))
+    over = np.maximum(by_msb - q.msb_spread_limit[r] * capacity, 0.0).sum(1)
+    survived = [span for span, survives in zip(axis.spans, axis.survives[r], strict=True) if survives]
+    buffer = sum((after[:, a:b].max(1) for a, b in survived), np.zeros(len(places)))
     cost = fleet.price("spread_cost")[r] * over + fleet.price("buffer_cost")[r] * buffer
     keys = (spares, -kept[of_spare], cost[of_spare].round(9), ~failures.ready[spares], broken[of_spare].round(9))
     return int(spares[np.lexsort(keys)[0]])
 
 
-def _missing(failures: FailuresSnapshot, r: int, held: Floats) -> Floats:
-    """Return the RRU that reservation `r` lacks (RAS, expression 6), (N,), for each row of `held` (N, M).
+def _missing(failures: FailuresSnapshot, axis: LossAxis, r: int, held: Floats) -> Floats:
+    """Return the RRU that reservation `r` lacks (RAS, expression 6), (N,), for each row of `held` (N, P).
 
-    A row of `held` has the RRU that the reservation holds in each MSB.
+    A row of `held` has the RRU that the reservation holds in each domain.
     """
-    q = failures.fleet.reservations
-    surviving = held.sum(1) - (held.max(1, initial=0.0) if q.survives_msb_loss[r] else 0.0)
-    return np.asarray(np.maximum(q.capacity_rru[r] - surviving, 0.0))
+    surviving = axis.left_rru(held, np.full(len(held), r))
+    return np.asarray(np.maximum(failures.fleet.reservations.capacity_rru[r] - surviving, 0.0))

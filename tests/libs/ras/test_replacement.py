@@ -44,6 +44,22 @@ def test_what_is_not_short_draws_nothing_and_what_is_short_no_more_than_it_lost(
     assert Counter(found.values()) == {"web": 1, "spare": 1}
 
 
+def test_a_spare_server_comes_from_the_domain_with_which_every_loss_is_survived() -> None:
+    spread = ReservationSpec(
+        capacity_rru=2, rru={"hw-a": 1.0}, survives_msb_loss=False, survives_loss_of=("network_block",)
+    )
+    blocks = {f"server-{i:02d}": f"b{i % 3}" for i in range(12)}
+    spare = {f"server-{i:02d}": "spare" for i in range(6, 12) if i != 8}
+    found, verdicts = plan(
+        reservations={"web": spread, "spare": BUFFER},
+        current={**WEB, **spare},
+        down={"server-02"},
+        domains={"network_block": blocks},
+    )
+    assert verdicts == (LossVerdict.DRAWN,), "1 RRU would be left without b0"
+    assert found == {"server-11": "web", "server-02": "spare"}, "only b2 helps, and server-11 alone is spare there"
+
+
 def test_a_server_lost_with_its_place_never_draws() -> None:
     current = {**WEB, "server-06": "spare"}
     assert plan(current=current, down={"server-01"}, with_place={"server-01"}) == ({}, (LossVerdict.WITH_PLACE,))
