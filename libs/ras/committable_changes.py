@@ -105,6 +105,7 @@ class _Ledger:
         self.kept = np.zeros(N, bool)
         self.because, self.why = np.full(N, NONE, np.int32), np.zeros(N, np.int32)
         self.load, self.there = self.q.load.copy(), self.q.load_there.copy()
+        self.domain: list[list[int]] = changes.domain.tolist()
         spans = self.q.axis.spans
         self.survived = [[spans[k] for k in np.flatnonzero(row)] for row in self.q.axis.survives]
         self.outgoing, self.incoming = _by_reservation(changes.source, may, Q), _by_reservation(changes.to, may, Q)
@@ -167,7 +168,7 @@ class _Ledger:
         """Drop arrivals in MSBs where reservation `r` comes above its hard limit, and return the dropped changes."""
         dropped: list[int] = []
         for n in self.incoming[r][::-1]:
-            m = self.c.domain[n, 0]
+            m = self.domain[n][0]
             if self.kept[n] and self.by_msb[r, m] > self.load_max[r, m]:
                 dropped += self._drop([int(n)], r, Why.MSB_SHARE)
         return dropped
@@ -208,8 +209,8 @@ class _Ledger:
 
     def _is_in_fullest(self, n: int, r: int) -> bool:
         """Return whether the server of change `n` is in the fullest domain of a kind that reservation `r` survives."""
-        load, own = self.load[r], self.c.domain[n].tolist()
-        return any(load[d] == load[a:b].max() for a, b in self.survived[r] for d in own if a <= d < b)
+        load = self.load[r]
+        return any(load[d] == load[a:b].max() for a, b in self.survived[r] for d in self.domain[n] if a <= d < b)
 
     def _take_back(self, dropped: list[int]) -> None:
         """Take back each change of `dropped` with which all reservations stay sound, the last dropped change first.
@@ -236,13 +237,14 @@ class _Ledger:
 
     def _enter(self, n: int, sign: float) -> None:
         """Carry out change `n` if `sign` is 1, or undo it if `sign` is -1."""
-        c, own = self.c, self.c.domain[n]
+        c = self.c
         self.kept[n] = sign > 0
         for r, rru in ((c.source[n], -sign * c.source_rru[n]), (c.to[n], sign * c.to_rru[n])):
             if r != NONE:
-                self.load[r, own] += rru
-                if c.current[n] == r:
-                    self.there[r, own] += rru
+                for d in self.domain[n]:
+                    self.load[r, d] += rru
+                    if c.current[n] == r:
+                        self.there[r, d] += rru
 
     def _is_sound(self, r: int) -> bool:
         bad = self._is_short(r) or self._costs_more(r) or self._gives_up_too_early(r) or self._is_crowded(r)

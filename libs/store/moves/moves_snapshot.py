@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
-from itertools import groupby
 from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
 
+from libs.domain.arrays import Floats, Ints
 from libs.domain.holding import Holding
 from libs.domain.move import MoveStep, RunningMove
 from libs.domain.moves_snapshot import MovesSnapshot, WaitingServers
@@ -22,7 +22,7 @@ from libs.store.moves.movers import load_mover, load_overstaying
 from libs.store.moves.spares import GOAL, LENT, load_idle_servers, load_spares
 from libs.store.moves.urgent_departures import load_urgent_ids
 from libs.store.moves.waits import load_known_waits
-from libs.store.platform.bulk import copy_out
+from libs.store.platform.bulk import copy_out, load_columns
 from libs.store.platform.database import Transaction
 from libs.store.platform.refusals import NotFound
 
@@ -100,23 +100,26 @@ _MSBS = sa.text("""
 _STARTED = sa.text("""
     SELECT msb_id, count(*) AS moves FROM moves JOIN servers USING (server_id) JOIN racks USING (rack_id)
     WHERE moves.region_id = :region_id AND moves.created_at > :since GROUP BY msb_id""")
-# The reservations that servers are to leave: what they hold now, without servers that are asked to leave already.
-_HOLDINGS = """
+# The reservations that servers are to leave.
+_GIVING = """
     WITH giving AS (
         SELECT DISTINCT current_reservation_id AS reservation_id FROM servers
-        WHERE region_id = :region_id AND current_reservation_id IS DISTINCT FROM target_reservation_id
+        WHERE region_id = %(region_id)s AND current_reservation_id IS DISTINCT FROM target_reservation_id
           AND current_reservation_id IS NOT NULL
-        UNION SELECT unnest(CAST(:changed AS bigint[]))
+        UNION SELECT unnest(CAST(%(changed)s AS bigint[]))
     )
-    SELECT reservations.reservation_id, reservations.name AS reservation, capacity_rru, ARRAY[{survives}] AS survives,
-           ARRAY[{domains}] AS place,
-           coalesce(sum(rru) FILTER (WHERE unavailability = 'none' AND asked_at IS NULL), 0) AS held_rru
-    FROM giving JOIN reservations USING (reservation_id)
-    JOIN servers ON current_reservation_id = reservation_id JOIN racks USING (rack_id) {joins}
-    LEFT JOIN reservation_rru USING (reservation_id, hardware_type_id)
+    SELECT reservation_id, name, capacity_rru, {survives} FROM giving JOIN reservations USING (reservation_id)
+    WHERE kind = 'guaranteed' AND NOT scheduled AND deleted_at IS NULL ORDER BY reservation_id"""
+# Their holdings now, without servers that are asked to leave already.
+_HELD = """
+    SELECT current_reservation_id, coalesce(sum(rru) FILTER (WHERE unavailability = 'none' AND asked_at IS NULL), 0),
+           {domains}
+    FROM servers JOIN racks USING (rack_id) {joins}
+    LEFT JOIN reservation_rru ON reservation_rru.reservation_id = current_reservation_id
+                             AND reservation_rru.hardware_type_id = servers.hardware_type_id
     LEFT JOIN moves ON moves.server_id = servers.server_id AND moves.status = 'running'
-    WHERE kind = 'guaranteed' AND NOT scheduled AND deleted_at IS NULL
-    GROUP BY reservations.reservation_id, {domains} ORDER BY reservations.reservation_id"""
+    WHERE current_reservation_id = ANY(%(ids)s)
+    GROUP BY current_reservation_id, {domains} ORDER BY current_reservation_id"""
 _WAITING_SINCE = sa.text(
     "SELECT changed_at FROM region_conditions WHERE region_id = :region_id AND type = :type AND status = 'False'"
 )
@@ -188,30 +191,34 @@ def _running_query(places: LossPlaces, chosen: str) -> sa.TextClause:
 
 
 def _holdings(tx: Transaction, region_id: int, changed: Sequence[int], places: LossPlaces) -> tuple[Holding, ...]:
-    found: list[Holding] = []
-    values = {"region_id": region_id, "changed": list(changed)}
-    domains, survives = ", ".join(("msb_id", *places.domains)), ", ".join(places.survives)
-    query = sa.text(_HOLDINGS.format(domains=domains, survives=survives, joins=places.joins))
-    for _, rows in groupby(tx.execute(query, values), key=lambda row: row.reservation_id):
-        parts = list(rows)
-        one = parts[0]
-        found.append(
-            Holding(
-                reservation_id=one.reservation_id,
-                reservation=one.reservation,
-                capacity_rru=one.capacity_rru,
-                survives=tuple(one.survives),
-                held_rru=tuple(_summed((row.place[k], row.held_rru) for row in parts) for k in range(len(one.place))),
-            )
+    survives = places.fields("survives", "?", msb=True)
+    named = ", ".join(f"{expression} AS {name}" for name, expression in zip(survives, places.survives, strict=True))
+    columns = {"reservation_id": "i8", "name": "O", "capacity_rru": "f8", **survives}
+    giving = load_columns(
+        tx, _GIVING.format(survives=named), {"region_id": region_id, "changed": list(changed)}, columns
+    )
+    ids = giving["reservation_id"]
+    query = _HELD.format(domains=", ".join(("msb_id", *places.domains)), joins=places.joins)
+    fields = {"reservation": ">i8", "rru": ">f8", **places.fields("domain", ">i8", msb=True)}
+    held = copy_out(tx, query, {"ids": ids.tolist()}, fields)
+    place, rru = places.stacked(held, "domain", msb=True), held["rru"].astype(np.float64)
+    first, end = (np.searchsorted(held["reservation"], ids, side) for side in ("left", "right"))
+    return tuple(
+        Holding(
+            reservation_id=int(ids[n]),
+            reservation=giving["name"][n],
+            capacity_rru=float(giving["capacity_rru"][n]),
+            survives=tuple(bool(giving[name][n]) for name in survives),
+            held_rru=tuple(_summed(domains, rru[first[n] : end[n]]) for domains in place[first[n] : end[n]].T),
         )
-    return tuple(found)
+        for n in range(len(ids))
+    )
 
 
-def _summed(parts: Iterable[tuple[int, float]]) -> dict[int, float]:
-    found: dict[int, float] = {}
-    for domain, rru in parts:
-        found[domain] = found.get(domain, 0.0) + rru
-    return found
+def _summed(domains: Ints, rru: Floats) -> dict[int, float]:
+    """Return domain -> the sum of the RRU (N,) in the domains (N,)."""
+    known, row = np.unique(domains, return_inverse=True)
+    return dict(zip(known.tolist(), np.bincount(row, rru).tolist(), strict=True))
 
 
 def _running(row: sa.Row[Any]) -> RunningMove:
