@@ -14,9 +14,7 @@ from libs.store.platform.database import Transaction
 Which = Literal["current", "target", "held"]
 Coverages = Mapping[Which, Mapping[int, Coverage]]
 """For ways to count: id of a reservation -> its coverage."""
-NONE_KNOWN: Coverages = {}
-WAYS_BY_BINDING: tuple[tuple[Which, ...], ...] = (("current", "held"), ("target",))
-"""The ways to count that follow the same binding, so that one scan of the servers serves them."""
+WAYS: tuple[Which, ...] = ("current", "held", "target")
 _UP = "servers.unavailability <> 'unplanned'"
 BY_TARGET = f"{_UP} AND NOT {LEAVING}"
 """SQL condition on a server. It is true if the server counts as capacity of its target reservation."""
@@ -34,38 +32,66 @@ By target, a server that is leaving counts for nothing, as in a solve. Held capa
 use now, so a server in planned maintenance counts for nothing.
 """
 
-# Sum per reservation and MSB first, because the worst MSB is a maximum of sums. One scan of the servers serves all ways
-# to count that follow the same binding.
-_COVERAGE = """
-    per_msb AS (
-        SELECT reservation_id, msb_id, servers, unavailable_servers, counted.*
-        FROM (
-            SELECT wanted.reservation_id, racks.msb_id, count(*) AS servers,
-                   count(*) FILTER (WHERE servers.unavailability = 'unplanned') AS unavailable_servers, {sums}
-            FROM wanted JOIN servers ON servers.{binding}_reservation_id = wanted.reservation_id
-            JOIN racks USING (rack_id)
-            LEFT JOIN reservation_rru USING (reservation_id, hardware_type_id)
-            GROUP BY 1, 2
-        ) AS summed CROSS JOIN LATERAL (VALUES {columns}) AS counted (way, rru, lacks)
-    ), totals AS (
-        SELECT way, reservation_id, sum(servers)::bigint AS servers,
-               sum(unavailable_servers)::bigint AS unavailable_servers,
-               sum(rru) AS total_rru, max(rru) AS worst_msb_rru, count(*) FILTER (WHERE lacks) AS lacking_msbs,
-               count(*) FILTER (WHERE lacks AND rru = 0) AS lost_msbs,
-               (array_agg(msb_id ORDER BY rru DESC, msb_id) FILTER (WHERE rru > 0))[1] AS worst_msb_id
-        FROM per_msb GROUP BY 1, 2
+# Count servers that are alike before anything is joined or summed: there are far fewer kinds of them than servers. One
+# scan serves the ways of both bindings, because nearly all servers are bound to their target.
+_PLACED = """
+    placed AS (
+        SELECT {bindings}, racks.msb_id, hardware_type_id, CAST(count(*) AS integer) AS servers,
+               CAST(count(*) FILTER (WHERE servers.unavailability = 'unplanned') AS integer) AS unavailable_servers,
+               {counts}
+        FROM {bound} JOIN racks USING (rack_id) GROUP BY {bindings}, racks.msb_id, hardware_type_id
+    )"""
+_COUNT = "CAST(count(*) FILTER (WHERE {counts}) AS integer) AS {which}"
+_BY_ONE = "wanted JOIN servers ON {binding}_reservation_id = reservation_id"
+_BY_BOTH = """(SELECT * FROM servers WHERE current_reservation_id = ANY(CAST(:ids AS bigint[]))
+                                       OR target_reservation_id = ANY(CAST(:ids AS bigint[]))) AS servers"""
+# Sum per reservation and MSB first, because the worst MSB is a maximum of sums. The greatest pair of RRU and -id names
+# it without a sort. In the pair, RRU is a real: of MSBs that differ by rounding alone, the first is named each time.
+_TOTALS = """
+    {binding}_msbs AS (
+        SELECT {binding}_reservation_id AS reservation_id, msb_id, sum(servers) AS servers,
+               sum(unavailable_servers) AS unavailable_servers, {sums}
+        FROM placed LEFT JOIN reservation_rru ON reservation_rru.reservation_id = {binding}_reservation_id
+            AND reservation_rru.hardware_type_id = placed.hardware_type_id
+        WHERE {binding}_reservation_id IS NOT NULL GROUP BY {binding}_reservation_id, msb_id
+    ), {binding}_totals AS (
+        SELECT reservation_id, CAST(sum(servers) AS bigint) AS servers,
+               CAST(sum(unavailable_servers) AS bigint) AS unavailable_servers, {totals}
+        FROM {binding}_msbs GROUP BY reservation_id
+    )"""
+_SUM = """coalesce(sum({which} * rru), 0) AS {which}_rru,
+               coalesce(bool_or(rru > 0 AND {which} < servers), false) AS {which}_lacks"""
+_TOTAL = """sum({which}_rru) AS {which}_rru,
+               max({which}_rru) AS {which}_worst_rru,
+               max(ARRAY[CAST(CAST({which}_rru AS real) AS float8), CAST(-msb_id AS float8)])
+                   FILTER (WHERE {which}_rru > 0) AS {which}_worst,
+               count(*) FILTER (WHERE {which}_lacks) AS {which}_lacking,
+               count(*) FILTER (WHERE {which}_lacks AND {which}_rru = 0) AS {which}_lost"""
+_OF_WAY = """SELECT '{which}' AS which, reservation_id, servers, unavailable_servers, {which}_rru AS total_rru,
+               {which}_worst_rru AS worst_msb_rru, CAST(-{which}_worst[2] AS bigint) AS worst_msb_id,
+               {which}_lacking AS lacking_msbs, {which}_lost AS lost_msbs FROM {binding}_totals"""
+_COVERAGE = """{placed}, {of_bindings}, totals AS (
+        {of_ways}
     ), coverage AS (
         SELECT which, reservation_id, coalesce(totals.servers, 0) AS servers,
                coalesce(unavailable_servers, 0) AS unavailable_servers, coalesce(total_rru, 0) AS total_rru,
                coalesce(worst_msb_rru, 0) AS worst_msb_rru, msbs.name AS worst_msb,
                coalesce(lacking_msbs, 0) AS lacking_msbs, coalesce(lost_msbs, 0) AS lost_msbs,
-               capacity_rru - coalesce(total_rru - CASE WHEN survives_msb_loss THEN worst_msb_rru ELSE 0 END, 0)
-                   AS missing_rru, capacity_rru
-        FROM wanted CROSS JOIN (VALUES {names}) AS asked (way, which)
-        LEFT JOIN totals USING (way, reservation_id) LEFT JOIN msbs ON msb_id = worst_msb_id
+               capacity_rru - coalesce(total_rru, 0)
+                   + CASE WHEN survives_msb_loss THEN coalesce(worst_msb_rru, 0) ELSE 0 END AS missing_rru, capacity_rru
+        FROM wanted CROSS JOIN (VALUES {names}) AS asked (which)
+        LEFT JOIN totals USING (which, reservation_id) LEFT JOIN msbs ON msb_id = worst_msb_id
     )"""
-_SUMS = """coalesce(sum(rru) FILTER (WHERE {counts}), 0) AS {which}_rru,
-                   coalesce(bool_or(rru > 0 AND NOT ({counts})), false) AS {which}_lacks"""
+_TOTAL_ONLY = """
+    placed AS (
+        SELECT reservation_id, hardware_type_id, count(*) AS servers
+        FROM wanted JOIN servers ON {binding}_reservation_id = reservation_id WHERE {counts}
+        GROUP BY reservation_id, hardware_type_id
+    ), total AS (
+        SELECT reservation_id, coalesce(sum(servers * rru), 0) AS total_rru
+        FROM wanted LEFT JOIN placed USING (reservation_id)
+        LEFT JOIN reservation_rru USING (reservation_id, hardware_type_id) GROUP BY reservation_id
+    )"""
 SHORT = f"missing_rru > {ROUNDING} * coverage.capacity_rru"
 """SQL condition on a row of `coverage`. It is true if the reservation is short of capacity. No other code defines this.
 """
@@ -86,18 +112,43 @@ has no shortfall.
 
 def coverage_query(*ways: Which) -> str:
     """Return SQL common table expressions. The last expression is called `coverage`, and has one row for each row of
-    `wanted` and each of `ways`, which must follow the same binding.
+    `wanted` and each of `ways`.
 
-    wanted     an expression that the caller must put before, with reservation_id, capacity_rru and survives_msb_loss
+    wanted     an expression that the caller must put before, with reservation_id, capacity_rru and survives_msb_loss.
+               If the ways follow both bindings, it must be WANTED
     coverage   the fields of load_coverage, with missing_rru, capacity_rru, and one of `ways` as `which`
     """
-    [binding] = {_COUNTS[which][0] for which in ways}
-    return _COVERAGE.format(
-        binding=binding,
-        sums=", ".join(_SUMS.format(which=which, counts=_COUNTS[which][1]) for which in ways),
-        columns=", ".join(f"({way}, {which}_rru, {which}_lacks)" for way, which in enumerate(ways)),
-        names=", ".join(f"({way}, '{which}')" for way, which in enumerate(ways)),
+    of_binding: dict[str, list[Which]] = {}
+    for which in ways:
+        of_binding.setdefault(_COUNTS[which][0], []).append(which)
+    bindings = list(of_binding)
+    placed = _PLACED.format(
+        bindings=", ".join(f"{binding}_reservation_id" for binding in bindings),
+        counts=", ".join(_COUNT.format(which=which, counts=_COUNTS[which][1]) for which in ways),
+        bound=_BY_BOTH if len(bindings) > 1 else _BY_ONE.format(binding=bindings[0]),
     )
+    of_bindings = [
+        _TOTALS.format(
+            binding=binding,
+            sums=", ".join(_SUM.format(which=which) for which in some),
+            totals=", ".join(_TOTAL.format(which=which) for which in some),
+        )
+        for binding, some in of_binding.items()
+    ]
+    return _COVERAGE.format(
+        placed=placed,
+        of_bindings=", ".join(of_bindings),
+        of_ways=" UNION ALL ".join(_OF_WAY.format(which=which, binding=_COUNTS[which][0]) for which in ways),
+        names=", ".join(f"('{which}')" for which in ways),
+    )
+
+
+def total_query(which: Which) -> str:
+    """Return SQL common table expressions. The last expression is called `total`, and has the `total_rru` of coverage
+    for each row of `wanted`, which the caller must put before. It is quicker, because it asks for no MSB.
+    """
+    binding, counts = _COUNTS[which]
+    return _TOTAL_ONLY.format(binding=binding, counts=counts)
 
 
 def load_coverage(tx: Transaction, reservation_ids: Sequence[int], which: Which) -> Mapping[int, Coverage]:
@@ -112,12 +163,9 @@ def load_coverage(tx: Transaction, reservation_ids: Sequence[int], which: Which)
     return _load(tx, reservation_ids, which)[which]
 
 
-def load_coverages(tx: Transaction, reservation_ids: Sequence[int], known: Coverages = NONE_KNOWN) -> Coverages:
-    """Return what load_coverage returns for each way to count, by one query for each kind of binding. Take those of
-    `known` as they are.
-    """
-    missing = [ways for ways in WAYS_BY_BINDING if not known.keys() & {*ways}]
-    return {**known, **{which: found for ways in missing for which, found in _load(tx, reservation_ids, *ways).items()}}
+def load_coverages(tx: Transaction, reservation_ids: Sequence[int]) -> Coverages:
+    """Return what load_coverage returns for each way to count, by one query."""
+    return _load(tx, reservation_ids, *WAYS)
 
 
 def _load(tx: Transaction, reservation_ids: Sequence[int], *ways: Which) -> Coverages:
@@ -125,7 +173,7 @@ def _load(tx: Transaction, reservation_ids: Sequence[int], *ways: Which) -> Cove
     return coverages_of(tx.execute(query, {"ids": [int(i) for i in reservation_ids]}), ways)
 
 
-def coverages_of(rows: Iterable[sa.Row[Any]], ways: Sequence[Which]) -> Coverages:
+def coverages_of(rows: Iterable[sa.Row[Any]], ways: Sequence[Which] = WAYS) -> Coverages:
     """Return the coverages in rows of `coverage`, which coverage_query made for `ways`."""
     found: dict[Which, dict[int, Coverage]] = {which: {} for which in ways}
     for row in rows:

@@ -14,14 +14,14 @@ from libs.domain.reservation_order import ReservationKey, ReservationOrder, Rese
 from libs.domain.reservation_phase import ReservationPhase
 from libs.store.capacity.coverage import (
     KEPT,
-    NONE_KNOWN,
     SHORT,
     WANTED,
-    WAYS_BY_BINDING,
+    WAYS,
     Coverages,
     Which,
     coverage_query,
     coverages_of,
+    total_query,
 )
 from libs.store.capacity.reservations import SELECT, with_parts
 from libs.store.platform.database import Transaction
@@ -59,9 +59,9 @@ _COLUMNS: dict[ReservationKey, sa.ColumnElement[Any]] = {
 # The order of a sum's terms may differ between two queries, and then its last digits. A cursor would skip a row, or
 # repeat it. So sums are rounded.
 _ROUNDED = "CAST(round(CAST({} AS numeric), 6) AS float8)"
+_TOTALS: dict[ReservationKey, Which] = {ReservationKey.TARGET_RRU: "target", ReservationKey.HELD_RRU: "held"}
+"""The keys that are a total of RRU, and the way to count."""
 _SUMS: dict[ReservationKey, tuple[Which, str]] = {
-    ReservationKey.TARGET_RRU: ("target", _ROUNDED.format("total_rru")),
-    ReservationKey.HELD_RRU: ("held", _ROUNDED.format("total_rru")),
     ReservationKey.HELD_AFTER_MSB_LOSS_RRU: ("held", _ROUNDED.format("total_rru - worst_msb_rru")),
     ReservationKey.SHORTFALL_RRU: ("target", _ROUNDED.format(f"CASE WHEN {SHORT} THEN missing_rru ELSE 0 END")),
     ReservationKey.READY: (
@@ -69,7 +69,7 @@ _SUMS: dict[ReservationKey, tuple[Which, str]] = {
         f"""(CASE WHEN NOT is_promised THEN 'Unknown' WHEN {KEPT} THEN 'True' ELSE 'False' END) COLLATE "C" """,
     ),
 }
-"""The keys that follow from bindings: the way to count, and SQL of a row of `coverage` and `wanted`."""
+"""The keys that follow from totals by MSB: the way to count, and SQL of a row of `coverage` and `wanted`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,9 +112,11 @@ def list_ordered_reservations(
     on both, or on none.
     """
     query = _IDS.where(*_conditions(wanted))
-    known: Coverages = NONE_KNOWN
+    known: Coverages | None = None
     if order.key in _COLUMNS:
         places = _by_column(tx, query, order, after, limit + 1)
+    elif order.key in _TOTALS:
+        places = _by_total(tx, tx.execute(query).scalars().all(), order, after, limit + 1)
     else:
         places, known = _by_sum(tx, tx.execute(query).scalars().all(), order, after, limit + 1)
     shown = places[:limit]
@@ -135,28 +137,44 @@ def _by_column(
     return [ReservationPlace(value, i) for i, value in tx.execute(query.add_columns(key)).tuples()]
 
 
+def _by_total(
+    tx: Transaction, ids: Sequence[int], order: ReservationOrder, after: ReservationPlace | None, most: int
+) -> list[ReservationPlace]:
+    """Return the places of a page among the reservations `ids`."""
+    page, values = _page(order, after, most)
+    query = f"""
+        WITH {WANTED}, {total_query(_TOTALS[order.key])}, keyed AS (
+            SELECT reservation_id, {_ROUNDED.format("total_rru")} AS key FROM total
+        ) {page}"""
+    return [ReservationPlace(key, i) for i, key in tx.execute(sa.text(query), values | {"ids": list(ids)}).tuples()]
+
+
 def _by_sum(
     tx: Transaction, ids: Sequence[int], order: ReservationOrder, after: ReservationPlace | None, most: int
 ) -> tuple[list[ReservationPlace], Coverages]:
-    """Return the places of a page among the reservations `ids`, and the coverages that were computed for them."""
+    """Return the places of a page among the reservations `ids`, and the coverages of those on the page: one scan of
+    the servers gives both.
+    """
     which, key = _SUMS[order.key]
-    [ways] = [ways for ways in WAYS_BY_BINDING if which in ways]
+    page, values = _page(order, after, most)
+    direction = "DESC" if order.descending else "ASC"
+    query = f"""
+        WITH {WANTED}, {coverage_query(*WAYS)}, keyed AS (
+            SELECT reservation_id, {key} AS key FROM coverage JOIN wanted USING (reservation_id) WHERE which = :which
+        ), page AS ({page})
+        SELECT * FROM page JOIN coverage USING (reservation_id) ORDER BY key {direction}, reservation_id"""
+    rows = tx.execute(sa.text(query), values | {"ids": list(ids), "which": which}).all()
+    return [ReservationPlace(row.key, row.reservation_id) for row in rows if row.which == which], coverages_of(rows)
+
+
+def _page(order: ReservationOrder, after: ReservationPlace | None, most: int) -> tuple[str, dict[str, object]]:
+    """Return SQL of a page of the expression `keyed`, with reservation_id and key, and the values that it takes."""
     beyond, direction = ("<", "DESC") if order.descending else (">", "ASC")
-    values: dict[str, object] = {"ids": list(ids), "which": which, "most": most}
-    rest = ""
+    rest, values = "", dict[str, object](most=most)
     if after is not None:
         values |= {"value": after.value, "after": after.reservation_id}
         rest = f"WHERE key {beyond} :value OR key = :value AND reservation_id > :after"
-    query = f"""
-        WITH {WANTED}, {coverage_query(*ways)}, keyed AS (
-            SELECT reservation_id, {key} AS key FROM coverage JOIN wanted USING (reservation_id) WHERE which = :which
-        ), page AS (
-            SELECT reservation_id, key FROM keyed {rest} ORDER BY key {direction}, reservation_id LIMIT :most
-        )
-        SELECT * FROM page JOIN coverage USING (reservation_id) ORDER BY key {direction}, reservation_id"""
-    rows = tx.execute(sa.text(query), values).all()
-    places = [ReservationPlace(row.key, row.reservation_id) for row in rows if row.which == which]
-    return places, coverages_of(rows, ways)
+    return f"SELECT * FROM keyed {rest} ORDER BY key {direction}, reservation_id LIMIT :most", values
 
 
 def _conditions(wanted: ReservationFilter, *, after: int = 0) -> list[sa.ColumnElement[bool]]:

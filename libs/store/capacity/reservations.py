@@ -13,7 +13,7 @@ from libs.domain.page import Page
 from libs.domain.reservation import Reservation, ReservationKind, ReservationName, ReservationSpec
 from libs.domain.reservation_phase import ReservationPhase
 from libs.reconcile.errors import StaleGeneration
-from libs.store.capacity.coverage import NONE_KNOWN, Coverages, load_coverages
+from libs.store.capacity.coverage import Coverages, load_coverages
 from libs.store.capacity.held_classes import hold_class
 from libs.store.capacity.reservation_specs import delete_spec_rows, load_specs, spec_columns, write_spec_rows
 from libs.store.platform.database import Transaction
@@ -160,13 +160,13 @@ def _require_generation(tx: Transaction, reservation_id: int, generation: int) -
     return row
 
 
-def with_parts(tx: Transaction, rows: Sequence[sa.RowMapping], known: Coverages = NONE_KNOWN) -> list[Reservation]:
-    """Return reservations with their specs and coverage, by a fixed number of queries per page. `known` has the
-    coverages that the caller knows.
+def with_parts(tx: Transaction, rows: Sequence[sa.RowMapping], coverages: Coverages | None = None) -> list[Reservation]:
+    """Return reservations with their specs and coverage, by a fixed number of queries per page. The caller may know the
+    coverages.
     """
     ids = [row["reservation_id"] for row in rows]
     specs = load_specs(tx, rows)
-    coverages = load_coverages(tx, ids, known)
+    coverages = load_coverages(tx, ids) if coverages is None else coverages
     return [
         Reservation(
             reservation_id=row["reservation_id"],

@@ -9,7 +9,7 @@ from libs.domain.reservation import Coverage, ReservationSpec
 from libs.domain.retirement import RetirementKind, RetirementScope
 from libs.domain.unavailability import Unavailability, UnavailabilityScope
 from libs.ras.evaluate import coverage_of, evaluate
-from libs.store.capacity.coverage import load_coverage
+from libs.store.capacity.coverage import WAYS, load_coverage, load_coverages
 from libs.store.capacity.reservation_lists import ReservationFilter, list_reservations
 from libs.store.fleet.retirements import announce_retirement
 from libs.store.fleet.snapshot import load_fleet_snapshot
@@ -85,6 +85,37 @@ def test_targets_and_current_bindings_cover_what_is_available(database: Database
     assert current.keys() == set(ids.values())
     assert current[ids["web"]].shortfall_rru == 4.0
     assert current[ids["batch"]].total_rru == 1.0
+
+
+def test_one_scan_counts_in_every_way(database: Database, snapshot: FleetSnapshot) -> None:
+    """server-00 is in maintenance, so it counts as current and not as held."""
+    report = {"reason": "test", "starts_at": NOW, "ends_at": None, "now": NOW, "kind": Unavailability.PLANNED}
+    with database.write() as tx:
+        open_event(tx, "west", scope=UnavailabilityScope.SERVER, scope_name="server-00", actor="olga", **report)
+    ids = [reservation_id(snapshot, name) for name in ("web", "batch", "empty", "buffer")]
+    with database.snapshot() as tx:
+        for some in (ids, ids[:1], ids[1:3]):
+            together = load_coverages(tx, some)
+            assert together == {which: load_coverage(tx, some, which) for which in WAYS}
+            assert together["held"] != together["current"] or ids[0] not in some
+            assert together["target"] != together["current"]
+
+
+def test_msbs_that_differ_by_rounding_alone_name_the_first_as_the_worst(database: Database) -> None:
+    spec = ReservationSpec(capacity_rru=0.3, rru={"hw-a": 0.1, "hw-b": 0.3})
+    assert 3 * 0.1 > 0.3
+    bound = dict.fromkeys(("server-03", "server-06", "server-07", "server-08"), "web")
+    image = region_image(
+        msbs=2,
+        racks_per_msb=2,
+        servers_per_rack=3,
+        hardware_types=("hw-a", "hw-b"),
+        reservations={"web": spec},
+        current=bound,
+    )
+    web = reservation_id(stored(database, image), "web")
+    with database.snapshot() as tx:
+        assert [load_coverages(tx, [web])[which][web].worst_msb for which in WAYS] == ["msb-00"] * 3
 
 
 def test_planned_maintenance_counts(database: Database, snapshot: FleetSnapshot) -> None:
