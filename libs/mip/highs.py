@@ -24,6 +24,8 @@ from libs.mip.scaling import Scaling, scaled
 Method = Literal["ipm", "pdlp", "simplex"]
 Progress = Callable[[float, float, float], None]
 """A callback that takes the incumbent's objective, the bound and the gap. Each is inf while it is unknown."""
+Improved = Callable[[Floats], None]
+"""A callback that takes each better point (C,), before the report of its objective."""
 Cancelled = Callable[[], bool]
 
 
@@ -135,6 +137,7 @@ def solve_mip(
     presolve: bool = True,
     tolerance: float | None = None,
     progress: Progress | None = None,
+    improved: Improved | None = None,
     cancelled: Cancelled | None = None,
 ) -> Solution:
     """Solve a mixed-integer model by branch and bound.
@@ -167,7 +170,7 @@ def solve_mip(
         _option(highs, "mip_heuristic_run_feasibility_jump", False)  # the start is already a point
         known = np.flatnonzero(~np.isnan(start)).astype(np.int32)
         highs.setSolution(len(known), known, (start / scaling.column)[known])
-    return _run(highs, model, scaling, limits, progress, cancelled)
+    return _run(highs, model, scaling, limits, progress, cancelled, improved)
 
 
 def _loaded(model: Model, *, integer: bool) -> Any:
@@ -200,10 +203,11 @@ def _run(
     limits: Limits,
     progress: Progress | None,
     cancelled: Cancelled | None,
+    improved: Improved | None = None,
 ) -> Solution:
     if math.isfinite(limits.time_s_max):
         _option(highs, "time_limit", max(limits.time_s_max, 0.0))
-    _listen(highs, scaling, progress, cancelled)
+    _listen(highs, scaling, progress, cancelled, improved)
     started = time.perf_counter()
     highs.run()
     solve_s = time.perf_counter() - started
@@ -250,7 +254,9 @@ def _pruned(highs: Any, scaling: Scaling) -> float:
     return max(float(highs.getOptionValue(name)[1]) for name in _PASSED_OVER) / scaling.objective
 
 
-def _listen(highs: Any, scaling: Scaling, progress: Progress | None, cancelled: Cancelled | None) -> None:
+def _listen(
+    highs: Any, scaling: Scaling, progress: Progress | None, cancelled: Cancelled | None, improved: Improved | None
+) -> None:
     """Subscribe to the events that the caller asked for. Each callback takes the GIL, so subscribe to no others."""
     if cancelled is not None:
 
@@ -260,6 +266,12 @@ def _listen(highs: Any, scaling: Scaling, progress: Progress | None, cancelled: 
 
         for interrupt in (highs.cbMipInterrupt, highs.cbSimplexInterrupt, highs.cbIpmInterrupt):
             interrupt.subscribe(stop)
+    if improved is not None:
+
+        def show(event: Any) -> None:
+            improved(np.array(event.data_out.mip_solution) * scaling.column)
+
+        highs.cbMipImprovingSolution.subscribe(show)
     if progress is not None:
 
         def report(event: Any) -> None:

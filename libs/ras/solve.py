@@ -262,7 +262,11 @@ def _ended(found: Result, phases: tuple[PhaseReport, ...]) -> str:
 
 
 class _Heard:
-    """A listener that keeps the latest value and bound of every priority, and passes on their sums."""
+    """A listener that keeps the latest value and bound of every priority, and passes on their sums.
+
+    The values of one plan come one after the other, the last priority last. So sums are passed on only then: before,
+    values of two plans would be in one sum.
+    """
 
     def __init__(self, levels: int, tell: Callable[[str, float, float], None]) -> None:
         self._tell = tell
@@ -270,9 +274,9 @@ class _Heard:
         self._bound = [-math.inf] * levels
 
     def __call__(self, progress: Progress) -> None:
-        """Record the value and bound of a priority. Pass on the sums as soon as every priority has a value."""
+        """Record the value and bound of a priority. Pass on the sums once the last priority has its value."""
         if progress.level:
             self._value[progress.level - 1] = progress.value
             self._bound[progress.level - 1] = progress.bound
-        if not math.isnan(sum(self._value)):
+        if progress.level == len(self._value):
             self._tell("search", sum(self._value), max(0.0, sum(self._bound)))

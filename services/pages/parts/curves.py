@@ -8,7 +8,7 @@ from math import ceil, floor, log10
 
 from markupsafe import Markup, escape
 
-from services.pages.parts.svg import round_up, steps, svg, text
+from services.pages.parts.svg import dot, round_up, steps, svg, text
 from services.pages.parts.words import duration, number
 
 _WIDTH, _HEIGHT = 1100.0, 280.0
@@ -77,6 +77,9 @@ def curve_svg(title: str, courses: Sequence[Course]) -> Markup | None:
             ]
             path = steps([x(at_s) for at_s in times], ys)
             tip = f"{name} of {one.name}"
+            if name == "incumbent" and ys[-1] is not None:
+                tip_at_end = f"{tip} at the end: {number(float(str(one.points[-1][name])))}"
+                shapes.append(dot(x(times[-1]), ys[-1], one.colour.replace("l", "f"), tip_at_end))
             shapes.append(f'<path class="{one.colour}"{dash} d="{path}"><title>{escape(tip)}</title></path>')
     return svg(_WIDTH, _HEIGHT, title, shapes)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from services.pages.parts.pictures import Series
-from services.pages.parts.svg import WIDTH, round_up, svg, text
+from services.pages.parts.svg import WIDTH, dot, round_up, svg, text
 from services.pages.parts.words import number
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64.0, 14.0, 22.0, 44.0
@@ -41,7 +41,7 @@ def fit_svg(title: str, points: Sequence[Point]) -> Markup:
         (x, y), (_, line) = at(explained, measured), at(explained, explained)
         tip = f"{name}: measured {number(measured)}, explained {number(explained)}"
         shapes.append(f'<path class="l5" d="M{x:.1f} {line:.1f}V{y:.1f}"/>')
-        shapes.append(f'<circle class="f1" cx="{x:.1f}" cy="{y:.1f}" r="5"><title>{escape(tip)}</title></circle>')
+        shapes.append(dot(x, y, "f1", tip, radius=5))
         if len(points) <= _LABELS_MAX:
             shapes.append(text(x - 9, y + 4, name, "end") if x > WIDTH * 0.8 else text(x + 9, y + 4, name, "start"))
     shapes.append(text(WIDTH - _RIGHT, _HEIGHT - 8, "explained by the model", "end"))
@@ -86,7 +86,5 @@ def cycles_svg(title: str, cycles: Sequence[str], series: Sequence[Series]) -> M
         for k, value in enumerate(one.values):
             if value is not None:
                 tip = f"{one.name}, {cycles[k]}: {number(value)}"
-                colour = one.colour.replace("l", "f")
-                mark = f'<circle class="{colour}" cx="{x(k):.1f}" cy="{y(value):.1f}" r="3.5">'
-                shapes.append(f"{mark}<title>{escape(tip)}</title></circle>")
+                shapes.append(dot(x(k), y(value), one.colour.replace("l", "f"), tip))
     return svg(WIDTH, height, title, shapes)

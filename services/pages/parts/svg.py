@@ -26,6 +26,12 @@ def rectangle(x: float, y: float, width: float, height: float, colour: str, tip:
     return f'<rect class="{colour}" {at}><title>{escape(tip)}</title></rect>'
 
 
+def dot(x: float, y: float, colour: str, tip: str, radius: float = 3.5) -> str:
+    """Return a filled circle. `tip` appears when the mouse is over it."""
+    at = f'cx="{x:.1f}" cy="{y:.1f}" r="{radius:g}"'
+    return f'<circle class="{colour}" {at}><title>{escape(tip)}</title></circle>'
+
+
 def text(x: float, y: float, words: str, anchor: str) -> str:
     """Return text whose baseline is at y. `anchor` is start, middle or end."""
     return f'<text class="soft" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(words)}</text>'

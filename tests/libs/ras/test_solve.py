@@ -160,6 +160,21 @@ def test_cancelling_keeps_the_best_plan_so_far():
     assert [phase for phase, *_ in seen][:3] == ["build", "search", "search"]
 
 
+@pytest.mark.parametrize("fix_first", [True, False])
+@pytest.mark.parametrize("limits", [Limits(), Limits(exact_columns_max=0)], ids=["whole", "neighbourhoods"])
+def test_incumbents_are_costs_of_plans_and_end_at_the_answer(limits, fix_first):
+    snapshot = random_region(np.random.default_rng(2), 400, 10, msbs=6, types=3)
+    snapshot = replace(snapshot, policy=replace(snapshot.policy, fix_first=fix_first))
+    seen = []
+    found = plan_target_bindings(snapshot, limits, progress=lambda *told: seen.append(told))
+    costs = [incumbent for phase, incumbent, *_ in seen if phase == "search" and np.isfinite(incumbent)]
+    assert seen[-1][1] == found.report.score.total_without_rack
+    assert costs[-1] == pytest.approx(seen[-1][1], rel=0.01)
+    assert min(costs) >= found.report.lower_bound * (1 - 1e-6)
+    if not fix_first:  # else a plan with a smaller penalty is better at any other cost
+        assert costs == sorted(costs, reverse=True)
+
+
 def test_deleted_reservations_release_their_servers_and_servers_down_stay():
     snapshot = region(servers=[(0, 0, -2, True), (1, 0, 0, True, False), (2, 0, -2, True, False)], capacity=[0])
     assert plan_target_bindings(snapshot).plan.target.tolist() == [FREE, 0, FREE]

@@ -2,12 +2,13 @@
 
 import csv
 import io
+import re
 
 import pytest
 
 from libs.jobs.curve import POINTS_MAX
 from services.pages.parts.curves import Course, curve_svg, is_logarithmic
-from services.pages.parts.words import sentence
+from services.pages.parts.words import number, sentence
 
 
 @pytest.fixture
@@ -57,6 +58,7 @@ def test_a_run_shows_its_curve_and_its_changes(log_in, world, runs) -> None:
     }
     page = log_in(world.viewer).get(address(run)).text
     assert "<title>incumbent of " in page
+    assert re.search(rf"at the end: {re.escape(number(run['report']['total_without_rack']))}</title></circle>", page)
     assert f"{sentence(run['report']['waves']['message'])}." in page
     changes = log_in(world.viewer).get(address(run, "?format=csv")).text
     assert len(changes.splitlines()) == run["report"]["changes"] + 1
@@ -68,7 +70,7 @@ def test_two_runs_stand_side_by_side(log_in, world, runs) -> None:
     path = address(second, f"?with={first['solve_run_id']}")
     page = browser.get(path)
     assert page.status_code == 200
-    assert page.text.count("<title>incumbent of ") == 2
+    assert page.text.count("<title>incumbent of ") == 4, "a line and the dot at its end for each"
     rows = list(csv.reader(io.StringIO(browser.get(f"{path}&format=csv").text)))
     cost = next(row for row in rows if row[0] == "Cost")
     assert [float(value) for value in cost[1:3]] == [second["report"]["total"], first["report"]["total"]]

@@ -282,7 +282,15 @@ class Phases:
             relative_gap=self.limits.exact_gap,
             absolute_gap=1e-6,
         )
-        known = self.lowered.point_of(counts)
+        known = best = self.lowered.point_of(counts)
+
+        def improved(found: Floats) -> None:
+            nonlocal best
+            # without a cost in this model, columns of later levels are slack in what HiGHS found
+            point = self.lowered.point_of(np.rint(found[: len(counts)]).astype(np.int64))
+            if self.model.objective(point) < self.model.objective(best):
+                best = point
+
         for tolerance in (None, FINE):
             found = solve_mip(
                 self.model,
@@ -290,7 +298,8 @@ class Phases:
                 start=known,
                 seed=self.seed,
                 tolerance=tolerance,
-                progress=lambda incumbent, bound, _: self.watch.found(known, bound),
+                progress=lambda incumbent, bound, _: self.watch.found(best, bound),
+                improved=improved,
                 cancelled=self.watch.stop,
             )
             self.watch.note(timed_out=found.timed_out)

@@ -162,7 +162,7 @@ class _Run:
 
         In the search of one goal, the goals of higher priority keep their values.
         """
-        self._tell_all(self.lowered.values(self.lowered.point_of(self.counts)))
+        self._tell_from(0, self.lowered.values(self.lowered.point_of(self.counts)))
         self.solve(0)
         if len(goals_that_cost(self.lowered)) > 1 and not self.stop():
             self._until = time.perf_counter() + TOGETHER_SHARE * (self._ends - time.perf_counter())
@@ -299,23 +299,24 @@ class _Run:
             self.stopped_by = StoppedBy.CANCELLED if self.caller.cancelled() else StoppedBy.TIME
 
     def found(self, point: Floats, bound: float) -> None:
-        """Record `point` (C,), and tell the caller the value of the present level.
+        """Record `point` (C,), and tell the caller the values of the present level and of all after it.
 
         While all goals are searched together, tell the value of every level.
         """
         values = self._remember(point)
         if self._level:
             self.caller.tell(self._level, values[self._level], max(bound, self._least))
+            self._tell_from(self._level + 1, values)
         else:
-            self._tell_all(values)
+            self._tell_from(0, values)
 
     def _hear(self, joint: Joint) -> None:
         self._joint = joint
 
-    def _tell_all(self, values: tuple[float, ...]) -> None:
-        """Tell the caller the value of every level with the known lower bound of the level."""
+    def _tell_from(self, first: int, values: tuple[float, ...]) -> None:
+        """Tell the caller the values of the level `first` and of all after it, with their known lower bounds."""
         lowered, joint = self.lowered, self._joint
-        for level, value in enumerate(values):
+        for level, value in enumerate(values[first:], first):
             least = lowered.levels[level].least(lowered.model)
             if joint is not None and level == joint.goals[-1]:
                 least = max(least, joint.bound_of_last(values))
