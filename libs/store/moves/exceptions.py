@@ -28,6 +28,7 @@ _RESERVATIONS = sa.text("""
     WHERE approval_id = :approval_id ORDER BY below_rru DESC, reservation_id""")
 _SERVERS = """SELECT server_id, from_reservation_id, to_reservation_id FROM excepted_servers
               WHERE approval_id = %(approval_id)s ORDER BY server_id"""
+_PROMISED = sa.text("SELECT reservation_id, capacity_rru FROM reservations WHERE reservation_id = ANY(:ids)")
 _FIELDS = {"server_id": ">i8", "from_id": ">i8", "to_id": ">i8"}
 # The named servers and amounts of superseded exceptions are of no use; the approval keeps what it said.
 _FORGET = [
@@ -65,19 +66,20 @@ def settle_exceptions(
             tx.execute(statement, {"region_id": region_id})
     if exceptions is None:
         return None
-    below = sorted(exceptions.reservations, key=lambda one: (-one.below_rru, one.reservation))
+    below = sorted(exceptions.reservations, key=lambda one: (-one.below_rru, one.reservation))[:_SHOWN_MAX]
+    promised = dict(tx.execute(_PROMISED, {"ids": [one.reservation_id for one in below]}).tuples().all())
     approval = ask_for_approval(
         tx,
         region_id,
         action="ask_for_below_hold",
         kind=ApprovalKind.BELOW_HOLD,
-        causes=[_cause(one) for one in below[:_SHOWN_MAX] if one.below_rru > 0],
+        causes=[_cause(one) for one in below if one.below_rru > 0],
         change={
             "plan_id": plan_id,
             "servers": len(exceptions.server_id),
             "seconds": exceptions.seconds,
             "window_s": exceptions.window_s,
-            "reservations": [asdict(one) for one in below[:_SHOWN_MAX]],
+            "reservations": [asdict(one) | {"promised_rru": promised[one.reservation_id]} for one in below],
         },
         before=None,
         actor=actor,

@@ -5,10 +5,37 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from services.pages.parts.words import number, spaced
+from services.pages.parts.words import count, duration, number, spaced
+
+Row = tuple[str, str, str]
+"""A changed field: name, before, after."""
 
 
-def changes(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> list[tuple[str, str, str]]:
+def rows_of(kind: str, before: Mapping[str, Any] | None, after: Mapping[str, Any]) -> list[Row]:
+    """Return what an approval of this kind would change."""
+    return _below_hold(after) if kind == "below_hold" else changes(before, after)
+
+
+def _below_hold(asked: Mapping[str, Any]) -> list[Row]:
+    """Return for each reservation what it is promised, and what it holds at least while its servers leave."""
+    found = [
+        ("Servers that leave below promises", "wait", f"{number(asked['servers'])} may leave"),
+        ("Time in which they may begin", "–", f"{duration(asked['window_s'])} from the approval"),
+    ]
+    for one in asked["reservations"]:
+        leave = f"{count(one['servers'], 'server')} may leave"
+        promised = one.get("promised_rru")  # older approvals have none
+        if not one["below_rru"]:
+            found.append((one["reservation"], "holds its promise", f"holds its promise; {leave} after others"))
+            continue
+        lacks = f"{number(one['below_rru'])} RRU below its promise"
+        least = lacks if promised is None else f"at least {number(max(0.0, promised - one['below_rru']))} RRU, {lacks},"
+        was = "–" if promised is None else f"{number(promised)} RRU promised"
+        found.append((one["reservation"], was, f"{least} for about {duration(max(60.0, one['seconds']))}; {leave}"))
+    return found
+
+
+def changes(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> list[Row]:
     """Return the changed fields: name, before, after. Equal fields and ids, which tell people nothing, are left out."""
     old, new = before or {}, after or {}
     found = []

@@ -6,7 +6,7 @@ from starlette.responses import Response
 
 from libs.domain.principal import Role
 from services.pages.api import ApiProblem, Json, Part
-from services.pages.parts.changes import changes
+from services.pages.parts.changes import rows_of
 from services.pages.parts.table import ROWS_MAX, Column, Table
 from services.pages.parts.words import moment_markup, spaced
 from services.pages.visit import Shown, Visit, go_to, segment, to_region
@@ -52,7 +52,12 @@ def show_approvals(visit: Visit) -> Shown | Response:
         status=409 if trouble else 200,
         values={
             "waiting": [
-                {**one, "changes": changes(one["before"], one["change"]), "why_not": _why_not(visit, one, limits)}
+                {
+                    **one,
+                    "rows": rows_of(one["kind"], one["before"], one["change"]),
+                    "compares": one["before"] is not None or one["kind"] == "below_hold",
+                    "why_not": _why_not(visit, one, limits),
+                }
                 for one in waiting
             ],
             "waiting_max": _WAITING_MAX,

@@ -72,6 +72,8 @@ def test_the_moves_go_once_an_operator_approves_what_the_plan_names(mover: Mover
     assert (asked.approval_id, asked.status, asked.asked_by) == (number, ApprovalStatus.PENDING, ("solver",))
     (cause,) = asked.causes
     assert cause.message == "web would hold 1 RRU less than its promise for about 6 min, while 1 of its servers leave"
+    assert asked.change is not None
+    assert {one["reservation"]: one["promised_rru"] for one in asked.change["reservations"]} == {"web": 1.0, "db": 1.0}
     end(mover)
     assert not mover.moves()
     shown = http(mover).get("/v1/waits").json()["items"]
