@@ -1,4 +1,4 @@
-"""What an approval would change, in words."""
+"""An approval says in words what it would change."""
 
 from services.pages.parts.changes import rows_of
 
