@@ -6,6 +6,7 @@ Pure, and fast enough for a client that waits for the answer.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from libs.assignment import Limits
 from libs.domain.fleet import FREE, FleetSnapshot, TargetPlan
 from libs.domain.reservation import ROUNDING
 from libs.domain.verdict import Verdict
+from libs.ras.coverable import coverable_rru
 from libs.ras.evaluate import coverage_of
 from libs.ras.hard_limits import broken, has_limits, limits_in_words, ways_out, without_limits
 from libs.ras.largest_possible import Potential, potential_of
@@ -43,8 +45,11 @@ def admit(snapshot: FleetSnapshot, reservation: int, *, cancelled: Callable[[], 
     potential = potential_of(snapshot, reservation)
     asked = potential.asked_rru
     rounding_rru = ROUNDING * asked
+    coverable = coverable_rru(snapshot, reservation)
+    at_most = {} if coverable is None else {"coverable_rru": coverable}
     if _beyond(potential):
-        return _rejected(snapshot, reservation, potential)
+        refusal = _rejected(snapshot, reservation, potential)
+        return replace(refusal, numbers={**refusal.numbers, **at_most})
     for limits in (QUICK, THOROUGH):
         plan = plan_with_free_servers(snapshot, reservation, limits, cancelled=cancelled)
         covered = coverage_of(snapshot, plan.target)
@@ -52,7 +57,8 @@ def admit(snapshot: FleetSnapshot, reservation: int, *, cancelled: Callable[[], 
         if max(short, off) <= rounding_rru:
             break
     gained = int(((plan.target == reservation) & (snapshot.servers.target != reservation)).sum())
-    numbers = potential.numbers() | {"short_rru": short, "off_affinity_rru": off, "free_servers": float(gained)}
+    numbers = potential.numbers() | at_most
+    numbers |= {"short_rru": short, "off_affinity_rru": off, "free_servers": float(gained)}
     if short > rounding_rru:
         worst = str(snapshot.topology.msbs[int(covered.by_msb[reservation].argmax())])
         found = describe_shortage(
@@ -66,6 +72,8 @@ def admit(snapshot: FleetSnapshot, reservation: int, *, cancelled: Callable[[], 
         )
         numbers |= found.numbers
         message = found.message + _barred(snapshot, reservation, rounding_rru, cancelled)
+        if coverable:
+            message += f" Its own and the free servers could cover {coverable:.6g} RRU now."
         return Verdict(phase="degraded", reason=found.reason, message=message, numbers=numbers, plan=plan)
     servers_outside, rru_above = broken(snapshot, reservation, plan.target)
     if servers_outside or rru_above > rounding_rru:

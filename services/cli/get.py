@@ -187,6 +187,43 @@ COLUMNS: dict[Noun, dict[str, str]] = {
         "REFUSED": "counts.refuse",
         "CREATED": "created_at",
     },
+    Noun.MSB_LOSSES: {
+        "REGION": "region",
+        "MSB": "msb",
+        "SERVERS": "servers",
+        "IN USE": "in_use",
+        "DOWN": "down",
+        "RESERVATIONS": "reservations",
+        "SHORT": "reservations_short",
+        "BROKEN": "broken",
+        "RRU MISSING": "missing_rru",
+        "WHO": "short.reservation",
+    },
+    Noun.SERVER_COUNTS: {
+        "REGION": "region",
+        "DATACENTER": "datacenter",
+        "MSB": "msb",
+        "TYPE": "hardware_type",
+        "SERVERS": "servers",
+        "BOUND": "bound",
+        "FREE": "free",
+        "IN USE": "in_use",
+        "TO MOVE": "to_move",
+        "DOWN": "down",
+        "MAINTENANCE": "maintenance",
+    },
+    Noun.SUPPLY: {
+        "REGION": "region",
+        "AT": "at",
+        "TYPE": "hardware_type",
+        "SERVERS": "servers",
+        "EMBEDDED": "embedded_buffer",
+        "SHARED": "shared_buffer",
+        "RETIRED": "retired",
+        "RETURNED": "returned",
+        "DELIVERED": "delivered",
+        "USABLE": "usable",
+    },
     Noun.AUDIT_ENTRIES: {
         "AT": "at",
         "ACTOR": "actor",
@@ -227,6 +264,14 @@ FILTERS: dict[Noun, dict[str, str]] = {
     Noun.AUDIT_ENTRIES: {"subject": "subject_kind"},
 }
 """The filters of each noun that the interface names differently: column heading in lower case -> filter."""
+
+OF_REGION = {
+    Noun.IMPORTS: "items",
+    Noun.MSB_LOSSES: "items",
+    Noun.SERVER_COUNTS: "items",
+    Noun.SUPPLY: "hardware_types",
+}
+"""Nouns that are listed per region, below /v1/regions/NAME -> the field of the list."""
 
 NAMED = {Noun.RESERVATIONS: "reservation_id", Noun.SERVERS: "server_id"}
 """Nouns with names that may repeat -> the field of their id."""
@@ -289,12 +334,18 @@ def get(
 
 def _items(client: Client, noun: Noun, filters: dict[str, str]) -> Iterator[Json]:
     """Yield all objects of a noun, also of a noun that is listed per region."""
-    if noun is not Noun.IMPORTS:
+    if noun not in OF_REGION:
         yield from client.items(f"/v1/{noun}", **filters)
         return
     wanted = filters.pop("region", None)
     for region in [wanted] if wanted else [found["name"] for found in client.items("/v1/regions")]:
-        yield from client.items(f"/v1/regions/{quote(region, safe='')}/imports", **filters)
+        path = f"/v1/regions/{quote(region, safe='')}/{noun}"
+        if noun is Noun.IMPORTS:
+            yield from client.items(path, **filters)
+            continue
+        found = client.get(path, **filters)
+        whole = {name: value for name, value in found.items() if not isinstance(value, list)}
+        yield from ({**whole, **item} for item in found[OF_REGION[noun]])
 
 
 def _one(client: Client, noun: Noun, identifier: str) -> Json:
@@ -304,6 +355,8 @@ def _one(client: Client, noun: Noun, identifier: str) -> Json:
             if str(found["import_id"]) == identifier:
                 return found
         raise CliFailure(f"no import {identifier}: `plimsoll get imports` lists their ids")
+    if noun in OF_REGION:
+        raise CliFailure(f"{noun} have no ids: `plimsoll get {noun} --where region=REGION` lists those of a region")
     if noun is Noun.QUOTAS:
         raise CliFailure(
             f"a quota belongs to an owner in a region: `plimsoll quota {identifier} --region REGION` shows it"

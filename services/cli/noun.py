@@ -26,5 +26,8 @@ class Noun(StrEnum):
     LOANS = "loans"
     URGENT_DEPARTURES = "urgent-departures"
     IMPORTS = "imports"
+    MSB_LOSSES = "msb-losses"
+    SERVER_COUNTS = "server-counts"
+    SUPPLY = "supply"
     AUDIT_ENTRIES = "audit-entries"
     TOKENS = "tokens"

@@ -137,11 +137,23 @@ def _tell(request: Json, *, dry_run: bool, output: Output) -> None:
         word = "deleted" if (request["kind"], phase) == ("delete", "granted") else phase
         stdout.print(f"{request['reservation']}: {would}[{colour}]{word}[/{colour}] ({status['reason']})")
         say(status["message"])
+        if dry_run:
+            _tell_room(phase, status["numbers"])
         if phase in _OPEN and not dry_run:
             number = request["capacity_request_id"]
             say(f"Until it is decided, `plimsoll amend {number}` changes it and `plimsoll withdraw {number}` ends it.")
     if phase == "rejected":
         raise CliFailure("not possible as asked", status=EXIT_NOT_POSSIBLE)
+
+
+def _tell_room(phase: str, numbers: Json) -> None:
+    """Print the cost units of a request that was not sent, and the most that it could be."""
+    if "cost_units" in numbers:
+        left = numbers.get("quota_left_cost_units")
+        quota = "" if left is None else f"; its owner's quota would have {left:,.6g} left"
+        say(f"It would count {numbers['cost_units']:,.6g} cost units{quota}.")
+    if "coverable_rru" in numbers and phase != "degraded":  # then the message says so
+        say(f"Its own and the free servers could cover at most {numbers['coverable_rru']:,.6g} RRU now.")
 
 
 def _phase(request: Json) -> Any:

@@ -105,7 +105,7 @@ def judge(case: Case) -> Judgement:
     refused = over_quota(case, most)
     if refused is not None:
         return refused
-    verdict = replace(verdict, numbers={**verdict.numbers, "cost_units": most})
+    verdict = replace(verdict, numbers={**verdict.numbers, "cost_units": most, **_quota_left(case.quota, most)})
     return replace(_accepted(case, asked, row, verdict), cost_units=most)
 
 
@@ -191,6 +191,13 @@ def over_quota(case: Case, asked: float) -> Judgement | None:
         "asked_cost_units": asked,
     }
     return _rejected("QuotaExceeded", message, numbers)
+
+
+def _quota_left(quota: Quota, asked: float) -> dict[str, float]:
+    """Return the cost units that the owner's quota would have left after the request, by name; {} without a limit."""
+    if quota.limit_cost_units is None:
+        return {}
+    return {"quota_left_cost_units": quota.limit_cost_units - quota.used_cost_units - quota.pending_cost_units - asked}
 
 
 def _awaiting_approval(verdict: Verdict, causes: tuple[Cause, ...]) -> Judgement:
