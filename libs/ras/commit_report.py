@@ -12,6 +12,7 @@ from libs.domain.fleet import FleetSnapshot, TargetPlan
 from libs.domain.plan_changes import NONE, PlanChanges
 from libs.domain.reservation import Coverage
 from libs.plan_check.churn import counted_preemptions
+from libs.ras.buffer_bound import embedded_buffers
 from libs.ras.committable_changes import Settled, Why
 from libs.ras.evaluate import evaluate
 from libs.ras.solve_result import SolveReport
@@ -59,6 +60,7 @@ def committed_report(
         "changes": int(settled.kept.sum()),
         "left_alone": int((~settled.kept).sum()) - dropped,
         "dropped": dropped_of(changes, settled),
+        "buffers": embedded_buffers(snapshot, committed.target),
     }
 
 

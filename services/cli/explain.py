@@ -58,10 +58,11 @@ def _tell_reservation(found: Json) -> None:
         row[str(used.index(holding["hardware_type"]))] = holding["servers"]
     print_rows(list(by_msb.values()), {"MSB": "msb", **{name: str(k) for k, name in enumerate(used)}})
     stdout.print()
-    print_rows(
-        found["types"],
-        {"TYPE": "hardware_type", "RRU EACH": "rru_per_server", "HAS": "servers", "FREE": "free_servers"},
-    )
+    types = [
+        use | {"others": [f"{one['reservation']} {one['servers']}" for one in use["holders"]]} for use in found["types"]
+    ]
+    columns = {"TYPE": "hardware_type", "RRU EACH": "rru_per_server", "HAS": "servers", "FREE": "free_servers"}
+    print_rows(types, {**columns, "OTHERS HAVE": "others"})
     stdout.print()
     deciders = [
         {

@@ -118,6 +118,8 @@ COLUMNS: dict[Noun, dict[str, str]] = {
         "REGION": "region",
         "KIND": "kind",
         "PARENT": "parent_plan_id",
+        "REQUEST": "capacity_request_id",
+        "RUN": "solve_run_id",
         "CHANGES": "changes",
         "LEFT ALONE": "left_alone",
         "CREATED": "created_at",

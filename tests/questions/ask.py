@@ -73,6 +73,11 @@ class Ask:
         with self.world.platform.database.snapshot() as tx:
             return [dict(row) for row in tx.execute(sa.text(query), values).mappings()]
 
+    def change(self, statement: str, **values: object) -> None:
+        """Change the tables, where no request could."""
+        with self.world.platform.database.write() as tx:
+            tx.execute(sa.text(statement), values)
+
     def servers(self, region: str) -> list[Row]:
         """Return the servers of a region: name, msb, rack, type, current, target (None: free), in_use, up."""
         return self.rows(

@@ -41,4 +41,4 @@ def add_north(ask: Ask) -> None:
     path = f"/v1/approvals/{waiting['approval_id']}"
     generation = {"If-Match": f'"{waiting["generation"]}"'}
     ask.write("POST", f"{path}/approve", {"reason": "agreed"}, **generation)
-    ask.world.live(20)
+    ask.world.live(6)

@@ -7,13 +7,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from libs.domain.arrays import Bools, Indices
+from libs.domain.arrays import Bools, Indices, Ints
 from libs.domain.fleet import FREE, FleetSnapshot
 from libs.ras.evaluate import Score, coverage_of, evaluate
 from libs.ras.explain.deciders import TIME_S_MAX, Deciders, decide
 from libs.ras.explain.move import Standing, standing_of
 from libs.ras.shortage import Shortage, describe_shortage, stock_of
 from libs.ras.single_reservation import alone
+
+HOLDERS_MAX = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,17 +33,27 @@ class Holding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Holder:
+    """A reservation, and the number of its servers of some hardware type."""
+
+    reservation: str
+    servers: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TypeUse:
     """A hardware type that the reservation may use, or has servers of.
 
     servers       number of servers of the type that the reservation has
     free_servers  number of free servers of the type
+    holders       the HOLDERS_MAX other reservations with most servers of the type, shared buffers included
     """
 
     hardware_type: str
     rru_per_server: float
     servers: int
     free_servers: int
+    holders: tuple[Holder, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,6 +210,9 @@ def _holdings(snapshot: FleetSnapshot, reservation: int, rows: Indices) -> tuple
 
 def _types(snapshot: FleetSnapshot, reservation: int, is_free: Bools) -> tuple[TypeUse, ...]:
     servers, T = snapshot.servers, len(snapshot.hardware_types)
+    bound = np.flatnonzero((servers.target >= 0) & (servers.target != reservation))
+    counts = np.zeros((len(snapshot.reservations), T), np.int64)
+    np.add.at(counts, (servers.target[bound], servers.hardware_type[bound]), 1)
     mine = np.bincount(servers.hardware_type[servers.target == reservation], minlength=T)
     free = np.bincount(servers.hardware_type[is_free], minlength=T)
     rru = snapshot.reservations.rru[reservation]
@@ -207,6 +222,14 @@ def _types(snapshot: FleetSnapshot, reservation: int, is_free: Bools) -> tuple[T
             rru_per_server=float(rru[t]),
             servers=int(mine[t]),
             free_servers=int(free[t]),
+            holders=_holders(snapshot, counts[:, t]),
         )
         for t in np.flatnonzero((rru > 0) | (mine > 0))
     )
+
+
+def _holders(snapshot: FleetSnapshot, counts: Ints) -> tuple[Holder, ...]:
+    """Return the reservations with most servers, of which each has `counts` (R,), most first."""
+    rows = np.argsort(-counts, kind="stable")[:HOLDERS_MAX]
+    names = snapshot.reservations.name
+    return tuple(Holder(reservation=str(names[r]), servers=int(counts[r])) for r in rows if counts[r])

@@ -25,7 +25,7 @@ from libs.store.fleet.regions import load_region
 from libs.store.platform.database import Transaction
 from libs.store.platform.jobs import enqueue
 from libs.store.platform.refusals import NotFound
-from libs.store.tables import plans, regions
+from libs.store.tables import plan_changes, plans, regions, servers
 
 # Arrays of one delta, as a table: the server, the generation it was read at, its new target (0: none), and whether
 # that counts against the churn budget.
@@ -204,11 +204,14 @@ def list_plans(
     region_name: str | None = None,
     *,
     kind: PlanKind | None = None,
+    server: str | None = None,
     before: int | None = None,
     limit: int = 100,
 ) -> Page[Plan]:
     """Return a page of plans, latest first, of one region, or of all regions if `region_name` is None. `before` is the
     last id of the page before.
+
+    server   only plans that changed the target of the server with this name
 
     Raises NotFound if the region does not exist.
     """
@@ -217,6 +220,9 @@ def list_plans(
         query = query.where(plans.c.region_id == load_region(tx, region_name).region_id)
     if kind is not None:
         query = query.where(plans.c.kind == kind.value)
+    if server is not None:
+        changed = sa.select(plan_changes.c.plan_id).join(servers, servers.c.server_id == plan_changes.c.server_id)
+        query = query.where(plans.c.plan_id.in_(changed.where(servers.c.name == server)))
     if before is not None:
         query = query.where(plans.c.plan_id < before)
     found = [_plan(row) for row in tx.execute(query).mappings()]

@@ -51,11 +51,14 @@ def get_plans(
     paging: Paging,
     region: Annotated[SomeName | None, Query(description="Of this region only")] = None,
     kind: Annotated[PlanKind | None, Query(description="Of this kind only")] = None,
+    server: Annotated[
+        SomeName | None, Query(description="Only those that changed the target of the server with this name")
+    ] = None,
 ) -> PageOf[PlanOut]:
     """List plans, latest first."""
     before = paging.after(_NOUN)
     with context.database.snapshot() as tx:
-        page = list_plans(tx, region, kind=kind, before=before, limit=paging.limit)
+        page = list_plans(tx, region, kind=kind, server=server, before=before, limit=paging.limit)
     items = [PlanOut.model_validate(plan) for plan in page.items]
     return PageOf(items=items, next_cursor=next_cursor(_NOUN, page.next_cursor))
 

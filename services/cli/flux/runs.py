@@ -53,6 +53,9 @@ def plans(
     plan: Annotated[int | None, typer.Argument(metavar="[ID]", help="default: all of them, latest first")] = None,
     changes: Annotated[bool, typer.Option("--changes", help="the changes of the first step, with reasons")] = False,
     dag: Annotated[bool, typer.Option("--dag", help="the actions of the first step")] = False,
+    losses: Annotated[
+        bool, typer.Option("--losses", help="services that would be too small after the loss of a region")
+    ] = False,
     save: Annotated[
         Path | None, typer.Option(help="write plan, models, DAG, changes and pictures to this folder")
     ] = None,
@@ -74,7 +77,8 @@ def plans(
             (save / f"{name}.json").write_text(json.dumps(document, indent=1) + "\n")
         say(f"written to {save}")
         return
-    found = client.get(path if not (changes or dag) else f"{path}/{'changes' if changes else 'dag'}")
+    tail = "/changes" if changes else "/dag" if dag else "/region-losses" if losses else ""
+    found = client.get(path + tail)
     if output is Output.JSON:
         print_json(found)
     elif changes:
@@ -82,6 +86,8 @@ def plans(
     elif dag:
         columns = {"ID": "id", "PHASE": "phase", "STARTS H": "start_h", "TAKES H": "estimate_h", "APPROVAL": "approval"}
         print_rows(found["nodes"], columns)
+    elif losses:
+        _tell_losses(found)
     else:
         print_document({name: value for name, value in found.items() if name != "steps"})
 
@@ -132,6 +138,18 @@ def _tell(run: Json) -> None:
     headings = ("step", "traffic_moved%", "upsized", "freed", "growth", "spare", "deficit")
     columns = {name.rstrip("%").replace("_", " ").upper(): name for name in headings}
     print_rows(report["plan"]["steps"], columns)
+
+
+def _tell_losses(found: Json) -> None:
+    """Print the places of load-tested services, tightest first, and the estimates of others that lack most."""
+    places = sorted(found["places"], key=lambda one: one["planned"] - one["needed"])
+    print_rows(places, {name.upper(): name for name in ("service", "region", "lost", "needed", "planned")})
+    lacking = [{"service": name, **one} for name, one in found["estimated"].items() if one["lacking"] > 0]
+    columns = ("service", "needed", "planned", "lacking", "lacking_regions", "confidence")
+    say(f"estimates of services without load tests: {len(lacking)} would be too small")
+    print_rows(
+        sorted(lacking, key=lambda one: -one["lacking"]), {name.replace("_", " ").upper(): name for name in columns}
+    )
 
 
 def _tell_changes(found: Json) -> None:

@@ -41,6 +41,13 @@ class HoldingOut(ResponseModel):
     rru: float
 
 
+class HolderOut(ResponseModel):
+    """A reservation, and the number of its servers of some hardware type, by target bindings."""
+
+    reservation: str
+    servers: int
+
+
 class TypeUseOut(ResponseModel):
     """The servers of a hardware type: those of the reservation, and the free ones."""
 
@@ -48,6 +55,9 @@ class TypeUseOut(ResponseModel):
     rru_per_server: float
     servers: int
     free_servers: int = Field(description="Usable now: up, in a known state, in no reservation and not bound to one")
+    holders: list[HolderOut] = Field(
+        description="Other reservations with most servers of the type, at most 10, shared buffers included"
+    )
 
 
 class PlaceChangeOut(ResponseModel):

@@ -1,0 +1,217 @@
+"""The questions of an owner after asking for capacity."""
+
+import math
+from collections import Counter
+from datetime import timedelta
+
+import pytest
+
+from tests.builders.pages_world import RRU
+from tests.questions.ask import Ask, Row, surviving_rru
+from tests.questions.north import CACHE
+
+
+def bound(ask: Ask, region: str, reservation: str, *, by: str = "target") -> list[Row]:
+    """Return the servers of a reservation that are up."""
+    return [one for one in ask.servers(region) if one[by] == reservation and one["up"]]
+
+
+def reservation(ask: Ask, name: str) -> Row:
+    [found] = ask.get("/v1/reservations", name=name)["items"]
+    return ask.cli("get", "reservations", found["reservation_id"])
+
+
+def test_09_why_it_is_only_degraded_and_what_it_is_short_of(ask: Ask) -> None:
+    status = reservation(ask, "web")["status"]
+    held = bound(ask, "west", "web")
+    short = 24 - surviving_rru(held, RRU)
+    assert status["target"]["shortfall_rru"] == pytest.approx(short)
+    assert short > 0
+    by_msb = Counter()
+    for one in held:
+        by_msb[one["msb"]] += RRU[one["type"]]
+    worst, _ = by_msb.most_common(1)[0]
+    told = ask.cli("explain", "web")["shortage"]
+    assert f"outside {worst}; 0 free" in told["message"]
+    assert told["numbers"]["short_rru"] == pytest.approx(short)
+    named = told["message"].split()[3]
+    assert told["numbers"]["needed_servers"] == math.ceil((short - 1e-6) / RRU[named])
+
+
+def test_10_who_holds_what_i_wait_for(ask: Ask) -> None:
+    counts: dict[str, Counter] = {}
+    for one in ask.servers("west"):
+        if one["target"] not in (None, "web"):
+            counts.setdefault(one["type"], Counter())[one["target"]] += 1
+    types = ask.cli("explain", "web")["types"]
+    assert {one["hardware_type"] for one in types} == set(RRU)
+    for one in types:
+        assert {holder["reservation"]: holder["servers"] for holder in one["holders"]} == counts[one["hardware_type"]]
+    assert f"batch {counts['m5zn.metal']['batch']}, " in ask.text("explain", "web")
+
+
+def test_11_the_smallest_change_that_would_be_granted(ask: Ask) -> None:
+    asked = ask.cli("resize", "batch", "-r", "west", "--capacity", 240, "--dry-run")["status"]
+    most = asked["numbers"]["coverable_rru"]
+    assert most == pytest.approx(surviving_rru(bound(ask, "west", "batch"), RRU, survives=False))
+    for capacity, phase in ((most, "granted"), (most + 0.5, "degraded")):
+        told = ask.text("resize", "batch", "-r", "west", "--capacity", capacity, "--dry-run")
+        assert f"would be {phase}" in told
+
+
+def test_12_how_many_approvals_are_before_mine_and_how_long_they_take(ask: Ask) -> None:
+    [mine] = [one for one in ask.cli("approvals", "list", "-r", "west") if one["reservation"] == "crawl"]
+    listed = ask.get("/v1/approvals", region="west", status="pending")["items"]
+    before = [one for one in listed if one["created_at"] < mine["created_at"]]
+    [counted] = ask.rows(
+        """SELECT count(*) FROM approvals JOIN regions USING (region_id) WHERE name = 'west' AND status = 'pending'
+        AND approvals.created_at < :asked_at""",
+        asked_at=mine["created_at"],
+    )
+    assert len(before) == counted["count"]
+    figures = ask.cli("approvals", "figures")
+    waits = ask.rows(
+        """SELECT kind, status, percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM decided_at - created_at))
+        AS median_s, count(*) FROM approvals WHERE decided_at IS NOT NULL GROUP BY kind, status"""
+    )
+    assert waits
+    assert {(one["kind"], one["status"]): (one["median_s"], one["number"]) for one in figures["decided"]} == {
+        (one["kind"], one["status"]): (pytest.approx(float(one["median_s"])), one["count"]) for one in waits
+    }
+
+
+def test_13_which_of_my_servers_are_there_and_which_arrive(ask: Ask) -> None:
+    listed = ask.cli("get", "servers", "-w", "target=web", "--limit", 1000)["items"]
+    there = {one["name"] for one in listed if one["current_reservation"] == "web"}
+    truth = [one for one in ask.servers("west") if one["target"] == "web"]
+    assert there == {one["name"] for one in truth if one["current"] == "web"}
+    assert {one["name"] for one in listed} == {one["name"] for one in truth}
+    arriving = sum(one["arriving"] for one in ask.get("/v1/regions/west/server-counts", reservation="web")["items"])
+    assert arriving == len(truth) - len(there)
+    held = reservation(ask, "web")["status"]["held_rru"]
+    assert held == pytest.approx(surviving_rru(bound(ask, "west", "web", by="current"), RRU, survives=False))
+
+
+def test_14_what_happens_to_me_if_an_msb_goes_now(ask: Ask) -> None:
+    specs = {one["name"]: one["spec"] for one in ask.get("/v1/reservations", region="west")["items"]}
+    for loss in ask.cli("get", "msb-losses", "-w", "region=west")["items"]:
+        missing = {}
+        for name in ("web", "index", "ads/serving", "batch"):
+            held = bound(ask, "west", name, by="current")
+            left = [one for one in held if one["msb"] != loss["msb"]]
+            lacks = specs[name]["capacity_rru"] - surviving_rru(left, RRU, survives=False)
+            if len(left) < len(held) and lacks > 1e-6:
+                missing[name] = pytest.approx(lacks)
+        assert {one["reservation"]: one["missing_rru"] for one in loss["short"]} == missing
+    assert ask.get("/v1/regions/west/msb-losses")["items"][-1]["msb"] == loss["msb"]
+
+
+def test_16_whether_i_was_below_my_promise(ask: Ask) -> None:
+    told = ask.cli("history", "web", "--limit", 1000)
+    records = ask.rows(
+        """SELECT readiness_changes.* FROM readiness_changes JOIN reservations USING (reservation_id)
+        JOIN regions USING (region_id) WHERE reservations.name = 'web' AND regions.name = 'west'
+        ORDER BY from_at DESC"""
+    )
+    assert [one["reason"] for one in told["items"]] == [one["readiness"] for one in records]
+    below = [one for one in told["items"] if one["reason"] == "CapacityLost"]
+    assert below
+    assert all(one["held_after_msb_loss_rru"] < one["capacity_rru"] == 24 for one in below)
+    last = records[0]
+    now = ask.rows("SELECT watched_until FROM readiness_watches JOIN regions USING (region_id) WHERE name = 'west'")
+    since = (now[0]["watched_until"] - last["from_at"]) / timedelta(seconds=1)
+    ready = last["ready_s"] + since * (last["readiness"] in ("Held", "SurvivesLoss"))
+    assert told["availability_30d"] == pytest.approx(ready / (last["watched_s"] + since))
+
+
+def test_17_why_a_server_left_me_and_who_decided(ask: Ask) -> None:
+    left = ask.rows(
+        """SELECT servers.name, plan_id, plans.kind FROM plan_changes JOIN plans USING (plan_id)
+        JOIN servers USING (server_id) JOIN reservations ON reservation_id = from_reservation_id
+        WHERE reservations.name = 'web' AND to_reservation_id IS DISTINCT FROM from_reservation_id ORDER BY plan_id"""
+    )
+    assert {one["kind"] for one in left} == {"replacement", "solve"}
+    for one in left:
+        plans = ask.cli("get", "plans", "-w", f"server={one['name']}")["items"]
+        assert (one["plan_id"], one["kind"]) in {(plan["plan_id"], plan["kind"]) for plan in plans}
+        changes = ask.get(f"/v1/plans/{one['plan_id']}/changes", limit=1000)["items"]
+        assert [c["from_reservation"] for c in changes if c["server"] == one["name"]] == ["web"]
+        events = ask.cli("get", "unavailability-events", "-w", "region=west")["items"]
+        failed = {event["scope_name"] for event in events if event["kind"] == "unplanned"}
+        assert one["kind"] != "replacement" or one["name"] in failed
+        solved = [plan["solve_run_id"] for plan in plans if plan["plan_id"] == one["plan_id"]]
+        assert (solved != [None]) is (one["kind"] == "solve")
+
+
+def test_18_why_this_hardware_mix(ask: Ask) -> None:
+    told = ask.cli("explain", "cache")
+    has = {one["hardware_type"]: one["servers"] for one in told["types"]}
+    truth = Counter(one["type"] for one in ask.servers("north") if one["target"] == "cache")
+    assert has == {"hw-04": truth["hw-04"], "hw-05": truth["hw-05"]}
+    loss = next(one for one in told["deciders"] if one["name"] == "MsbLoss")
+    assert loss["afresh"]["decides"] is True
+    spare = [one for one in ask.servers("north") if one["target"] in (None, "cache") and one["well"]]
+    best = sorted((CACHE.get(one["type"], 0.0) for one in spare), reverse=True)
+    fewest = next(n for n in range(1, 20) if sum(best[:n]) >= 8)  # without the loss of an MSB
+    without = sum(one["without_it"] - one["with_it"] for one in loss["afresh"]["changes"])
+    assert told["servers"] + without == fewest < told["servers"]
+
+
+def test_19_why_not_that_server(ask: Ask) -> None:
+    theirs = next(one for one in ask.servers("north") if one["target"] == "db")
+    told = ask.cli("explain", "db", "--server", theirs["name"], "--to", "cache")
+    held = [one for one in ask.servers("north") if one["target"] == "db"]
+    [move] = told["moves"]
+    [lacks] = [one["after"]["shortfall_rru"] for one in move["affected"] if one["reservation"] == "db"]
+    assert lacks == 6 - (len(held) - 1) == 1
+    assert move["costs"] > 0
+    assert f"{theirs['name']} may not be in cache: db would be short of 1 RRU" in told["summary"]
+
+
+def test_20_what_of_mine_is_idle_and_who_wants_it(ask: Ask) -> None:
+    idle = ask.cli("get", "servers", "-w", "current=index", "--limit", 1000)["items"]
+    truth = {one["name"]: one for one in ask.servers("west") if one["current"] == "index" and not one["in_use"]}
+    assert {one["name"] for one in idle if not one["in_use"]} == truth.keys() != set()
+    one = next(one for one in truth.values() if one["target"] == "index" and one["up"])
+    moves = ask.cli("explain", "index", "--server", one["name"])["moves"]
+    wanting = {
+        affected["reservation"]: affected["before"]["shortfall_rru"] - affected["after"]["shortfall_rru"]
+        for move in moves
+        for affected in move["affected"]
+        if affected["reservation"] not in ("index", None)
+    }
+    assert wanting["batch"] == pytest.approx(RRU[one["type"]])
+
+
+def test_21_which_servers_go_if_i_shrink(ask: Ask) -> None:
+    report = ask.simulate("north", "--scale", "cache=0.7")["report"]
+    held = {one["name"]: one for one in ask.servers("north") if one["target"] == "cache"}
+    go = {one["server"] for one in report["moves_shown"] if one["from_reservation"] == "cache"}
+    come = {one["server"] for one in report["moves_shown"] if one["to_reservation"] == "cache"}
+    assert go <= held.keys()
+    assert go
+    left = [one for one in ask.servers("north") if one["name"] in (held.keys() - go) | come]
+    assert surviving_rru(left, CACHE) >= 8 * 0.7 - 1e-9
+    assert report["waves"]["seconds"] > 0
+    [cache] = [one for one in report["waves"]["reservations"] if one["reservation"] == "cache"]
+    assert (cache["loses"], cache["gains"]) == (len(go), len(come))
+    smaller = ask.cli("resize", "cache", "-r", "north", "--capacity", 5.6, "--dry-run")["status"]["numbers"]
+    assert smaller["cost_units"] >= len(held)  # the quota falls as servers leave, and not before
+
+
+def test_22_what_is_on_loan_and_how_fast_it_is_back(ask: Ask) -> None:
+    """An exchange lends servers only while it needs them. This one is made by hand, and taken back."""
+    now = ask.world.platform.clock.now()
+    lend = """UPDATE servers SET spare_for_reservation_id = borrows.reservation_id, spare_since = :now,
+        spare_until = :now + interval '1 hour' FROM reservations borrows JOIN regions USING (region_id)
+        WHERE regions.name = 'north' AND borrows.name = 'db' AND servers.server_id = :server"""
+    server = next(one for one in ask.servers("north") if one["target"] == "cache")
+    ask.change(lend, now=now, server=server["server_id"])
+    [loan] = ask.cli("get", "loans", "-w", "region=north")["items"]
+    assert (loan["server"], loan["home"], loan["reservation"]) == (server["name"], "cache", "db")
+    assert loan["until"] == (now + timedelta(hours=1)).isoformat().replace("+00:00", "Z")
+    assert ask.get("/v1/loans", region="north", reservation="db")["items"] == [loan]
+    back = """UPDATE servers SET spare_for_reservation_id = NULL, spare_since = NULL, spare_until = NULL
+        WHERE server_id = :server"""
+    ask.change(back, server=server["server_id"])
+    assert ask.cli("get", "loans", "-w", "region=north")["items"] == []
