@@ -31,6 +31,7 @@ def write_subproblem(one: Subproblem) -> bytes:
         "offset": model.offset,
         "left_s": left_s if math.isfinite(left_s) else None,
         "searches": search is not None,
+        "bound_nodes_max": one.nodes_max,
     }
     arrays = {name: getattr(model, name) for name in (*_COLUMNS, *_ROWS, "integer")}
     matrix = model.matrix
@@ -63,6 +64,7 @@ def read_subproblem(content: bytes) -> Subproblem:
             ),
             until=math.inf if left_s is None else time.perf_counter() + float(left_s),
             search=_search(numbers, arrays, rows, columns) if numbers["searches"] else None,
+            nodes_max=None if (nodes_max := numbers["bound_nodes_max"]) is None else int(nodes_max),
         )
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise NotReadable(f"it is no subproblem: {error}") from error
@@ -70,7 +72,12 @@ def read_subproblem(content: bytes) -> Subproblem:
 
 def write_answer(answer: Answer) -> bytes:
     """Return `answer` as bytes."""
-    numbers: dict[str, float | int | bool | None] = {"gained": answer.gained, "optimal": answer.optimal}
+    bound = answer.bound if math.isfinite(answer.bound) else None
+    numbers: dict[str, float | int | bool | None] = {
+        "gained": answer.gained,
+        "bound": bound,
+        "optimal": answer.optimal,
+    }
     numbers |= {name: getattr(answer, name) is not None for name in ("x", "price")}
     arrays = {name: np.zeros(0) if one is None else one for name, one in (("x", answer.x), ("price", answer.price))}
     return pack(_ANSWER, {f"has_{k}" if k in arrays else k: v for k, v in numbers.items()}, arrays)
@@ -89,6 +96,7 @@ def read_answer(content: bytes, asked: Subproblem) -> Answer:
             x=found["x"],
             price=found["price"],
             gained=float(numbers["gained"]),
+            bound=-math.inf if (bound := numbers["bound"]) is None else float(bound),
             optimal=bool(numbers["optimal"]),
         )
     except (KeyError, TypeError) as error:

@@ -41,7 +41,9 @@ def test_the_judges_agree_on_every_number(shared, tmp_path, options):
         assert ours[name] == pytest.approx(judged[name], rel=1e-9, abs=1e-6)
     for name in ("stability", "rack_spread", "msb_spread", "buffer", "moved_idle", "moved_in_use", "acquired"):
         assert ours["terms"][name] == pytest.approx(judged[name], rel=1e-9, abs=1e-6)
-    for name in ("lower_bound", "least_penalty"):
-        assert ours[name] == pytest.approx(bound[name], rel=1e-4, abs=1e-2)
+    for name in ("lower_bound", "least_penalty"):  # ours sees whole servers, that of the judge cuts them in pieces
+        assert ours[name] >= bound[name] - 1e-4 * max(1.0, bound[name])
+    assert ours["lower_bound"] <= judged["total_without_rack"] + 1e-6
+    assert ours["least_penalty"] <= judged["penalty"] + 1e-6
     gap = (judged["total_without_rack"] - bound["lower_bound"]) / (bound["lower_bound"] - bound["least_penalty"])
-    assert ours["gap"] == pytest.approx(gap, rel=1e-3, abs=1e-4)
+    assert 0.0 <= ours["gap"] < gap

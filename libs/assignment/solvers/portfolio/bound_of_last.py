@@ -39,19 +39,33 @@ class BoundOfLast:
         paid = above.cost != 0
         price = usable_prices(last, price)
         unpaid = replace(last, lower=np.where(paid, 0.0, last.lower), upper=np.where(paid, 0.0, last.upper))
+        self.price = price
+        self._last, self._above = last, above
         self._rest = bound_from_prices(unpaid, price)
         self._reduced, self._cost = reduced_costs(last, price)[paid], above.cost[paid]
         self._lower, self._upper, self._offset = last.lower[paid], last.upper[paid], above.offset
 
     def at(self, most: float) -> float:
         """Return the lower bound of `last` among the points at which `above` is at most `most`."""
-        least, low, high = self._side(1.0, most)[0], 0.0, 1.0
+        return self._side(self.share(most), most)[0]
+
+    def share(self, most: float) -> float:
+        """Return the share s that gives the best bound among the points at which `above` is at most `most`."""
+        best, least, low, high = 1.0, self._side(1.0, most)[0], 0.0, 1.0
         for _ in range(HALVINGS):
             share = (low + high) / 2.0
             value, slope = self._side(share, most)
-            least = max(least, value)
+            if value > least:
+                best, least = share, value
             low, high = (share, high) if slope > 0 else (low, share)
-        return least
+        return best
+
+    def summed(self, share: float) -> Model:
+        """Return the model with the objective last + share above. Its bound at `price`, less share most, bounds `last`
+        among the points at which `above` is at most `most`.
+        """
+        last, above = self._last, self._above
+        return replace(last, cost=last.cost + share * above.cost, offset=last.offset + share * above.offset)
 
     def _side(self, share: float, most: float) -> tuple[float, float]:
         """Return the bound for the share `share`, and the derivative of the bound by the share."""

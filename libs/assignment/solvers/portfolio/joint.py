@@ -59,6 +59,7 @@ class Joint:
     phases      the phases that searched, with their numbers of neighbourhoods
     unit        (levels,) the weight of each level in the plain sum
     last        gives lower bounds of the last goal; None if the relaxation found no row prices
+    whole       a share s, and a lower bound of last + s above for whole objects; None: not computed
     """
 
     goals: list[int]
@@ -69,6 +70,7 @@ class Joint:
     phases: Phases
     unit: tuple[float, ...]
     last: BoundOfLast | None
+    whole: tuple[float, float] | None = None
 
     def settles(self, level: int, counts: Ints) -> bool:
         """Return whether `level` needs no search of its own.
@@ -89,9 +91,35 @@ class Joint:
 
     def bound_of_last(self, values: tuple[float, ...]) -> float:
         """Return a lower bound of the last goal, valid for answers with other goals at most `values` (levels,)."""
+        most, last = self._most(values), self.goals[-1]
+        least = self.bound - most if self.last is None else self.last.at(most)
+        if self.whole is not None:
+            share, bound = self.whole
+            least = max(least, bound - share * most)
+        return least / self.unit[last]
+
+    def raised(self, counts: Ints) -> Joint:
+        """Return the outcome with bounds of whole objects; `counts` (Q,) are the best ones known."""
+        if self.last is None:
+            return self
+        lowered = self.phases.lowered
+        share = self.last.share(self._most(lowered.values(lowered.point_of(counts))))
+        bound = self.phases.whole_bound(self.last.summed(share), self.last.price, counts)
+        return replace(self, whole=(share, bound))
+
+    def proves(self, counts: Ints) -> bool:
+        """Return whether `counts` (Q,) are optimal: the goals above have their least values, and the last its bound."""
+        lowered = self.phases.lowered
+        tolerance, values = lowered.compiled.tolerance, lowered.values(lowered.point_of(counts))
         *above, last = self.goals
-        most = sum(self.unit[k] * values[k] for k in above)
-        return (self.bound - most if self.last is None else self.last.at(most)) / self.unit[last]
+        if any(values[k] > (least := lowered.levels[k].least(lowered.model)) + tolerance(k, least) for k in above):
+            return False
+        least = self.bound_of_last(values)
+        return values[last] <= least + self.phases.limits.exact_gap * abs(values[last]) + tolerance(last, least)
+
+    def _most(self, values: tuple[float, ...]) -> float:
+        """Return the sum of the goals above the last in the plain sum, for the values (levels,)."""
+        return sum(self.unit[k] * values[k] for k in self.goals[:-1])
 
     def relaxation_of(self, level: int, model: Model, most: Sequence[float], value: float) -> Relaxation | None:
         """Return a relaxation of `level` derived from the relaxation of the sum; None if `level` needs its own.
@@ -129,7 +157,7 @@ def search_together(
     bound solves each goal by itself.
 
     watch    tells when to stop, and receives the points found
-    relaxed  called before the search, with a Joint of the relaxation and the mended counts
+    relaxed  called before the search, with a Joint of the relaxation and the mended counts, and with better bounds
     pool     solves parts of the relaxation and neighbourhoods
     """
     goals, unit, tolerance = goals_that_cost(lowered), lowered.compiled.unit, lowered.compiled.tolerance
@@ -168,7 +196,14 @@ def search_together(
     relaxed(joint)
     if relaxation.point is not None:  # gains are then relative to the plain sum, not to the larger weighted one
         phases.count_from(plain.objective(relaxation.point), relaxation.point)
-    found = phases.improve(relaxation, phases.start(relaxation, counts, mended), relaxation.bound)
+
+    def proves(found: Ints) -> bool:
+        nonlocal joint
+        joint = joint.raised(found)
+        relaxed(joint)
+        return joint.proves(found)
+
+    found = phases.improve(relaxation, phases.start(relaxation, counts, mended), relaxation.bound, proves)
     found = phases.better(mended, found)
     return replace(joint, counts=_no_worse(lowered, found, counts, before, slack))
 

@@ -24,6 +24,7 @@ from libs.assignment.solvers.portfolio.rounding import round_counts
 from libs.assignment.solvers.portfolio.rounding_cost import Excess
 from libs.assignment.solvers.portfolio.steps.descent import Walk
 from libs.assignment.solvers.portfolio.subproblem import Pool
+from libs.assignment.solvers.portfolio.whole_bound import whole_bound
 from libs.assignment.solvers.settings import PortfolioLimits
 from libs.mip.highs import FINE, Limits, solve_mip
 from libs.mip.model import Model
@@ -37,6 +38,9 @@ RELAXATION_SHARE = 0.7
 """Share of the time for the relaxation. After that the search continues without its prices."""
 PARTS_SHARE = 0.4
 """Share of the time for the relaxation in parts. Parts that are not solved by then are left out."""
+WHOLE_SHARE = 0.25
+"""Share of the time left for a bound of whole objects."""
+Proof = Callable[[Ints], bool]
 
 
 class Watch(Protocol):
@@ -207,14 +211,29 @@ class Phases:
     def _restored(self, counts: Ints, known: Ints) -> Ints:
         return restored(self.lowered, self.model, self.shares, counts, known)
 
-    def improve(self, relaxation: Relaxation, counts: Ints, bound: float) -> Ints:
+    def improve(self, relaxation: Relaxation, counts: Ints, bound: float, proves: Proof | None = None) -> Ints:
         """Improve `counts` (Q,) until the limits or the watch end the search, or the cost reaches `bound`.
 
         At the end, break ties between answers of equal cost.
-        """
-        return self._without_ties(self._improved(relaxation, counts, bound))
 
-    def _improved(self, relaxation: Relaxation, counts: Ints, bound: float) -> Ints:
+        proves  asked before the neighbourhoods, which take most of the time: whether counts are optimal
+        """
+        return self._without_ties(self._improved(relaxation, counts, bound, proves))
+
+    def whole_bound(self, model: Model, price: Floats, counts: Ints) -> float:
+        """Return a lower bound of the cost of whole objects in `model`, from the row prices `price` (N,).
+
+        `counts` (Q,) are the best ones known.
+        """
+        until = time.perf_counter() + WHOLE_SHARE * self.watch.time_left()
+        point, stop = self.lowered.point_of(counts), self.watch.stop
+        found, timed_out = whole_bound(
+            self.lowered, model, self.shares, price, point, pool=self.pool, until=until, cancelled=stop
+        )
+        self.watch.note(timed_out=timed_out)
+        return found
+
+    def _improved(self, relaxation: Relaxation, counts: Ints, bound: float, proves: Proof | None) -> Ints:
         cost = self.cost(counts)
         self._tell(self.lowered.point_of(counts))
         if cost <= bound + self.limits.exact_gap * max(1.0, abs(bound)):
@@ -228,6 +247,9 @@ class Phases:
         self.not_followed = walk.not_followed
         counts = self._down(walk, relaxation, counts)
         self._tell(self.lowered.point_of(counts))
+        if proves is not None and not self.watch.stop() and proves(counts):
+            self.proven = True
+            return counts
         rng = np.random.default_rng(self.seed)
         search = Search(self.lowered, self.model, self.shares, relaxation, counts, rng)
         real = self.lowered.container != self.shares.sink

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
-import scipy.sparse as sp
 
 from libs.assignment.language.arrays import Floats, Ints
 from libs.assignment.model.lowered import Lowered
 from libs.assignment.solvers.portfolio.containers_of import Shares
 from libs.assignment.solvers.portfolio.relaxation import Relaxation
-from libs.assignment.solvers.portfolio.submodel import Submodel, restrict
+from libs.assignment.solvers.portfolio.submodel import Submodel, at_prices, restrict
 from libs.assignment.solvers.portfolio.subproblem import Answer, Pool, Subproblem
 from libs.assignment.solvers.portfolio.unplaced_loan import sink_columns, with_lent
 from libs.mip.bound import bound_from_prices, reduced_costs
@@ -143,27 +141,13 @@ class PartedRelaxation:
         """
         model, classes = self.model, self.classes
         activity = model.matrix @ self.x
-        subs = [self._at_prices(restrict(model, columns, self.x, activity)) for columns in self._dealt(rng)]
+        parts = [restrict(model, columns, self.x, activity) for columns in self._dealt(rng)]
+        subs = [at_prices(self.lowered, part, self.price[:classes]) for part in parts]
         price = np.concatenate([self.price[:classes], np.zeros(len(self.price) - classes)])
         for sub, found in zip(subs, self._solved(subs), strict=True):
             if found.price is not None:
                 price[sub.rows] = found.price
         return price
-
-    def _at_prices(self, sub: Submodel) -> Submodel:
-        """Return `sub` without supply rows. The cost of a count is then net of the price of its class."""
-        own = np.flatnonzero(sub.rows >= self.classes)
-        cost = sub.model.cost.copy()
-        counts = sub.columns < self.width
-        cost[counts] -= self.price[self.lowered.kind[sub.columns[counts]]]
-        part = replace(
-            sub.model,
-            cost=cost,
-            row_lower=sub.model.row_lower[own],
-            row_upper=sub.model.row_upper[own],
-            matrix=sp.csc_array(sp.csr_array(sub.model.matrix)[own]),
-        )
-        return replace(sub, model=part, rows=sub.rows[own])
 
     def _dealt(self, rng: np.random.Generator) -> list[Ints]:
         """Deal the containers to parts at random, and return the columns of each part."""

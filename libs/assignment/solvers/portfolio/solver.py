@@ -11,6 +11,7 @@ import math
 import time
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -28,6 +29,7 @@ from libs.assignment.solvers.deadline import Deadline
 from libs.assignment.solvers.limits import StoppedBy
 from libs.assignment.solvers.portfolio.joint import Joint, goals_that_cost, search_together
 from libs.assignment.solvers.portfolio.phases import Phases
+from libs.assignment.solvers.portfolio.relaxation import Relaxation
 from libs.assignment.solvers.portfolio.subproblem import Pool
 from libs.assignment.solvers.portfolio.thread_pool import ThreadPool
 from libs.assignment.solvers.result import ModelSize, Outcome, Step
@@ -182,23 +184,31 @@ class _Run:
         model = lowered.at(level, self._most)
         value = model.objective(lowered.point_of(self.counts))
         none = self._least = lowered.levels[level].least(model)
-        tolerance = lowered.compiled.tolerance
         if joint is not None and level == joint.goals[-1]:
             self._least = max(self._least, joint.bound_of_last(lowered.values(lowered.point_of(self.counts))))
-        if value > self._least + tolerance(level, self._least) and not self.stop():
+        if joint is not None and level != joint.goals[-1] and self._is_open(level, value):
+            self._raise_bound(joint, level, model, value)
+        if self._is_open(level, value):
             levels = sum(one.cost.any() for one in lowered.levels[level:])
             self._until = time.perf_counter() + (self._ends - time.perf_counter()) / levels
             self._search(level, model)
             value = model.objective(lowered.point_of(self.counts))
-            near = self.limits.exact_gap * abs(value) + tolerance(level, value)
-            if value > self._least + near and self.stopped_by is StoppedBy.OPTIMAL:
+            if value > self._near(level, value) and self.stopped_by is StoppedBy.OPTIMAL:
                 self.stopped_by = StoppedBy.WORK  # who of a class leaves was proven together with the counts
         if any(above.error for above in lowered.levels[:level]):
             # held by the pieces of a curve: what is as good as the answer by the curve itself may be left out
             self._least = lowered.levels[level].least(lowered.model)
         self.bound.append(self._least - (0.0 if lowered.sound else lowered.levels[level].error))
-        room = tolerance(level, value)
+        room = lowered.compiled.tolerance(level, value)
         self._most.append(value if value <= none + room else value + room)  # at its least value bounds hold it
+
+    def _is_open(self, level: int, value: float) -> bool:
+        """Return whether the level is worth a search: its value is not proven, and there is time."""
+        return value > self._near(level, value) and not self.stop()
+
+    def _near(self, level: int, value: float) -> float:
+        """Return the largest value of the level that its bound proves, within the exact gap of the limits."""
+        return self._least + self.limits.exact_gap * abs(value) + self.lowered.compiled.tolerance(level, value)
 
     def _search(self, level: int, model: Model) -> None:
         """Search `level`, and relax it first if no known relaxation bounds it.
@@ -224,12 +234,31 @@ class _Run:
             self.note(timed_out=relaxation.timed_out)
             self._least = max(self._least, relaxation.bound)
         rounded = phases.start(relaxation, self.counts, begin) if joint is None else begin
-        self.counts = phases.better(begin, phases.improve(relaxation, rounded, self._least))
+        proves = partial(self._proves, phases, model, relaxation) if joint is None else None
+        self.counts = phases.better(begin, phases.improve(relaxation, rounded, self._least, proves))
         self._count(phases)
         self._least = max(self._least, phases.tree_bound)
         if not phases.proven and self.stopped_by is StoppedBy.OPTIMAL:
             self.stopped_by = StoppedBy.WORK
         self._remember(lowered.point_of(self.counts))
+
+    def _raise_bound(self, joint: Joint, level: int, model: Model, value: float) -> None:
+        """Raise the bound of `level` by whole objects, if the relaxation of the sum has the level at its least value.
+
+        Then the prices of all rows are 0: each container alone may have all objects.
+        """
+        if joint.relaxation_of(level, model, self._most, value) is None:
+            return
+        price = np.zeros(len(model.row_lower))
+        self._least = max(self._least, joint.phases.whole_bound(model, price, self.counts))
+        self.caller.tell(level, value, self._least)
+
+    def _proves(self, phases: Phases, model: Model, relaxation: Relaxation, counts: Ints) -> bool:
+        """Raise the bound of the level by whole objects, and return whether it proves `counts` (Q,) optimal."""
+        if relaxation.rows is not None:
+            self._least = max(self._least, phases.whole_bound(model, relaxation.rows, counts))
+        value = model.objective(self.lowered.point_of(counts))
+        return value <= self._near(self._level, value)
 
     def _count(self, phases: Phases) -> None:
         self.tried, self.improved = self.tried + phases.tried, self.improved + phases.improved

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from libs.assignment.language.arrays import Floats, Ints
+from libs.assignment.model.lowered import Lowered
 from libs.mip.model import Model
 
 FEASIBLE = 1e-6
@@ -50,6 +51,25 @@ def restrict(model: Model, columns: Ints, x: Floats, activity: Floats) -> Submod
         columns=columns,
         rows=rows.astype(np.int64),
     )
+
+
+def at_prices(lowered: Lowered, sub: Submodel, price: Floats) -> Submodel:
+    """Return `sub` without supply rows. Instead each object in a count costs the price of its class.
+
+    price  (K,) of the classes
+    """
+    classes, width = len(lowered.classes.size), len(lowered.kind)
+    own, counts = np.flatnonzero(sub.rows >= classes), sub.columns < width
+    cost = sub.model.cost.copy()
+    cost[counts] -= price[lowered.kind[sub.columns[counts]]]
+    part = replace(
+        sub.model,
+        cost=cost,
+        row_lower=sub.model.row_lower[own],
+        row_upper=sub.model.row_upper[own],
+        matrix=sp.csc_array(sp.csr_array(sub.model.matrix)[own]),
+    )
+    return replace(sub, model=part, rows=sub.rows[own])
 
 
 def loosened(model: Model, rows: Ints) -> Model:

@@ -1,10 +1,11 @@
-"""Define the programs that a portfolio has solved at once: parts of a relaxation, and neighbourhoods.
+"""Define the programs that a portfolio has solved at once: parts of a relaxation, neighbourhoods, and bounds.
 
 The answer of a subproblem depends on its content alone. So any thread, process or machine may solve it, also twice.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -35,16 +36,18 @@ class CountSearch:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Subproblem:
-    """One program.
+    """One program: without `search` and `nodes_max`, only the relaxation of `model` is wanted.
 
-    model   the program, with c columns
-    until   time.perf_counter() at which the solve must end; inf: no limit
-    search  the search for whole counts; None: only the relaxation of `model` is wanted
+    model      the program, with c columns
+    until      time.perf_counter() at which the solve must end; inf: no limit
+    search     the search for whole counts
+    nodes_max  most nodes of a tree that bounds the cost of whole counts
     """
 
     model: Model
     until: float
     search: CountSearch | None = None
+    nodes_max: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -54,6 +57,7 @@ class Answer:
     x          (c,) or None  the point found; of a search: None unless it costs less than the start
     price      (n,) or None  the row prices of a relaxation
     gained     the cost that `x` saves against the start of a search; 0 otherwise
+    bound      lower bound of the cost of whole counts, if that was asked for; -inf: none
     optimal    whether a relaxation was solved to its end
     timed_out  whether the clock or the caller ended the solve. Then the answer depends on more than the content
     """
@@ -61,6 +65,7 @@ class Answer:
     x: Floats | None
     price: Floats | None = None
     gained: float = 0.0
+    bound: float = -math.inf
     optimal: bool = False
     timed_out: bool = False
 

@@ -1,7 +1,8 @@
-"""Solve one subproblem of a portfolio: a relaxation, or a search for whole counts."""
+"""Solve one subproblem of a portfolio: a relaxation, a search for whole counts, or a bound of their cost."""
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,6 +23,8 @@ def solve_subproblem(one: Subproblem, cancelled: Callable[[], bool] | None = Non
     """Return the answer to `one`. It depends on nothing else, unless the time is up or `cancelled` returns True."""
     if one.search is not None:
         return _searched(one.model, one.search, one.until, cancelled)
+    if one.nodes_max is not None:
+        return _bounded(one.model, one.nodes_max, one.until, cancelled)
     found = solve_lp(one.model, "ipm", Limits(time_s_max=one.until - time.perf_counter()), cancelled=cancelled)
     return Answer(x=found.x, price=found.price, optimal=found.optimal, timed_out=found.timed_out)
 
@@ -63,6 +66,17 @@ def _searched(model: Model, search: CountSearch, until: float, cancelled: Callab
         return Answer(x=None, timed_out=found.timed_out or time.perf_counter() >= until)
     gained = float((model.cost * (start - x)).sum())
     return Answer(x=x, gained=gained, timed_out=found.timed_out) if gained > 0 else nothing
+
+
+def _bounded(model: Model, nodes_max: int, until: float, cancelled: Callable[[], bool] | None) -> Answer:
+    """Return a lower bound of the cost of whole counts, from a tree of at most `nodes_max` nodes.
+
+    Rows are loosened, so that the tree does not lose points that just fit.
+    """
+    limits = Limits(nodes_max=nodes_max, relative_gap=0.0, time_s_max=until - time.perf_counter())
+    loose = loosened(model, np.arange(len(model.row_lower)))
+    found = solve_mip(loose, limits, restarts=False, heuristics=0.0, cancelled=cancelled)
+    return Answer(x=None, bound=-math.inf if found.infeasible else found.bound, timed_out=found.timed_out)
 
 
 def _implied(model: Model, time_s_max: float) -> Floats | None:

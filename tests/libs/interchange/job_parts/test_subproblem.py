@@ -32,15 +32,21 @@ def search(seed: int) -> Subproblem:
     return Subproblem(model=knapsack(seed), until=time.perf_counter() + 600.0, search=start)
 
 
-@pytest.mark.parametrize("make", [relaxation, search])
+def bound(seed: int) -> Subproblem:
+    return Subproblem(model=knapsack(seed), until=math.inf, nodes_max=50)
+
+
+@pytest.mark.parametrize(("make", "has_point"), [(relaxation, True), (search, True), (bound, False)])
 @pytest.mark.parametrize("seed", range(3))
-def test_the_answer_elsewhere_is_the_answer_here(make: Callable[[int], Subproblem], seed: int) -> None:
+def test_the_answer_elsewhere_is_the_answer_here(make: Callable[[int], Subproblem], has_point: bool, seed: int) -> None:
     asked = make(seed)
     here, read = solve_subproblem(asked), read_subproblem(write_subproblem(asked))
     there = read_answer(write_answer(solve_subproblem(read)), asked)
-    assert here.x is not None
-    assert there.x is not None
-    assert np.array_equal(here.x, there.x)
+    assert (here.x is not None) == (there.x is not None) == has_point
+    if here.x is not None:
+        assert np.array_equal(here.x, there.x)
+    assert here.bound == there.bound
+    assert np.isfinite(here.bound) != has_point
     assert (here.gained, here.optimal, here.timed_out) == (there.gained, there.optimal, there.timed_out)
     assert (here.price is None) == (there.price is None)
     if here.price is not None:
@@ -55,7 +61,7 @@ def test_what_is_left_of_the_time_travels() -> None:
 
 def test_no_answer_is_an_answer() -> None:
     nothing = read_answer(write_answer(Answer(x=None)), relaxation(1))
-    assert (nothing.x, nothing.price, nothing.gained) == (None, None, 0.0)
+    assert (nothing.x, nothing.price, nothing.gained, nothing.bound) == (None, None, 0.0, -math.inf)
 
 
 def changed(content: bytes, change: Callable[[dict], object]) -> bytes:

@@ -189,7 +189,7 @@ def test_a_searched_problem_comes_close_to_the_optimum_and_says_how_close(seed: 
     found, near = solve_portfolio(problem, SEARCHED), solve_mip(problem, MipLimits(relative_gap=0.03, nodes_max=200))
     assert found.bound[1] <= near.objective[1][0] + 1e-4
     assert near.bound[1] - 1e-4 <= found.objective[1][0] <= 1.05 * near.objective[1][0] + 2.0
-    assert found.tries > 0
+    assert found.tries > 0 or found.stopped_by is StoppedBy.OPTIMAL
 
 
 def test_it_repeats_itself_and_can_be_ended() -> None:

@@ -1,0 +1,91 @@
+"""Raise the bound of a relaxation: let containers take whole objects, each by itself.
+
+A relaxation cuts objects in pieces. So its bound is far below every answer where containers need few objects: one that
+needs half an object pays for half. Assume that only the supply of objects couples containers. At the row prices of a
+relaxation, its bound is then a sum over the containers, each with all objects at hand at the prices of their classes,
+and over the classes. A container's part may be replaced by its least cost in whole objects, or by a bound of that. The
+sum still bounds every answer, by weak duality. Source: Lagrangian relaxation of supply, Geoffrion 1974.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from libs.assignment.language.arrays import Floats, Ints
+from libs.assignment.model.lowered import Lowered
+from libs.assignment.solvers.portfolio.containers_of import Shares
+from libs.assignment.solvers.portfolio.submodel import Submodel, at_prices, restrict
+from libs.assignment.solvers.portfolio.subproblem import Answer, Pool, Subproblem
+from libs.mip.bound import bound_from_prices, reduced_costs, usable_prices
+from libs.mip.model import Model
+
+NODES, NODES_MIN, NODES_MAX = 20_000, 200, 5_000
+"""Nodes of the trees of all containers together, and the least and the most for one of them."""
+COUNTS_MAX = 10_000
+"""Most counts of all containers that are solved by themselves, so that a large problem does not wait for its bound."""
+REST = 0.0005
+"""Share of the bound. Containers that can raise it by less than this, all together, are not solved."""
+
+
+def whole_bound(
+    lowered: Lowered,
+    model: Model,
+    shares: Shares,
+    price: Floats,
+    x: Floats,
+    *,
+    pool: Pool,
+    until: float,
+    cancelled: Callable[[], bool] | None = None,
+) -> tuple[float, bool]:
+    """Return a lower bound of the cost of whole objects, and whether the clock ended the search for it.
+
+    model  the model to bound, with the columns and rows of `lowered.model`
+    price  (N,) any row prices; the better they are, the better is the bound
+    x      (C,) the best point known: containers that are dear there, against their part of the bound, come first
+    until  time.perf_counter() at which to end
+    """
+    bound, price = bound_from_prices(model, price), usable_prices(model, price)
+    if not math.isfinite(bound) or not shares.separable or model.matrix.shape[0] != lowered.model.matrix.shape[0]:
+        return bound, False
+    activity, classes = model.matrix @ x, len(lowered.classes.size)
+    chosen = _dearest(lowered, shares, _slack(model, shares, price, x, activity), REST * max(1.0, abs(bound)))
+    subs = [restrict(model, np.flatnonzero(shares.of(chosen[k : k + 1])), x, activity) for k in range(len(chosen))]
+    subs = [at_prices(lowered, sub, price[:classes]) for sub in subs]
+    nodes_max = min(max(NODES // max(len(subs), 1), NODES_MIN), NODES_MAX)
+    asked = [Subproblem(model=sub.model, until=until, nodes_max=nodes_max) for sub in subs]
+    found = [each.result() for each in [pool.submit(one, cancelled) for one in asked]]
+    gained = sum(_gained(sub, price, x, answer) for sub, answer in zip(subs, found, strict=True))
+    return bound + gained, any(answer.timed_out for answer in found)
+
+
+def _slack(model: Model, shares: Shares, price: Floats, x: Floats, activity: Floats) -> Floats:
+    """Return the cost of each container (K,) at the point `x`, less its part of the bound at the prices `price`."""
+    reduced = reduced_costs(model, price)
+    columns, rows = np.zeros(len(x)), np.zeros(len(price))
+    for dear, ends in ((reduced > 0, model.lower), (reduced < 0, model.upper)):
+        columns[dear] = reduced[dear] * (x - ends)[dear]
+    for dear, ends in ((price > 0, model.row_lower), (price < 0, model.row_upper)):
+        rows[dear] = price[dear] * (activity - ends)[dear]
+    return np.asarray(shares.columns.T @ columns + shares.rows.T @ rows)
+
+
+def _dearest(lowered: Lowered, shares: Shares, slack: Floats, rest: float) -> Ints:
+    """Return the containers of largest `slack` (K,), until all others together have at most `rest`, or have too many
+    counts.
+    """
+    if shares.sink >= 0:
+        slack[shares.sink] = 0.0
+    order = np.argsort(-slack, kind="stable")
+    left = slack.sum() - np.cumsum(slack[order]) + slack[order]
+    counts = np.cumsum(np.bincount(lowered.container, minlength=len(slack))[order])
+    return np.asarray(order[(left > rest) & (counts <= COUNTS_MAX)])
+
+
+def _gained(sub: Submodel, price: Floats, x: Floats, answer: Answer) -> float:
+    """Return by how much whole objects cost the container of `sub` more than its part of the bound, at least 0."""
+    most = float((sub.model.cost * x[sub.columns]).sum())
+    return max(0.0, min(answer.bound, most) - bound_from_prices(sub.model, price[sub.rows]))

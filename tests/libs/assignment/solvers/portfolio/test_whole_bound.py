@@ -1,0 +1,154 @@
+"""Check bounds in which containers take whole objects."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from libs.assignment import (
+    BalanceSpec,
+    GroupCountSpec,
+    Limit,
+    Limits,
+    Problem,
+    SingleGroupFailureBufferSpec,
+    StoppedBy,
+    solve,
+)
+from libs.assignment.model.lower import lower
+from libs.assignment.solvers.portfolio import whole_bound as module
+from libs.assignment.solvers.portfolio.containers_of import shares_of
+from libs.assignment.solvers.portfolio.relaxation import relax
+from libs.assignment.solvers.portfolio.thread_pool import ThreadPool
+from libs.assignment.solvers.portfolio.whole_bound import whole_bound
+from libs.mip.highs import Limits as MipLimits
+from libs.mip.highs import solve_mip
+from tests.libs.assignment.solvers.portfolio.test_joint import ordered
+from tests.libs.assignment.solvers.portfolio.test_solver import world
+
+SEARCHED = Limits(exact_columns_max=0)
+
+
+def bounds(problem: Problem, price_factor: float = 1.0) -> tuple[float, float, float]:
+    """Return the bound of fractions, the bound of whole objects, and the least cost of whole objects."""
+    lowered = lower(problem)
+    model = lowered.at(1, (0.0,))
+    shares = shares_of(lowered, model.cost)
+    relaxation = relax(lowered, model)
+    assert relaxation.rows is not None
+    with ThreadPool() as pool:
+        found, timed_out = whole_bound(
+            lowered,
+            model,
+            shares,
+            relaxation.rows * price_factor,
+            lowered.point_of(lowered.held),
+            pool=pool,
+            until=math.inf,
+        )
+    assert not timed_out
+    return relaxation.bound, found, solve_mip(model, MipLimits(relative_gap=0.0)).objective
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_it_is_never_above_the_best_answer_and_never_below_the_bound_of_fractions(seed: int) -> None:
+    fractions, whole, best = bounds(world(seed, objects=40))
+    assert fractions - 1e-6 <= whole <= best + 1e-4
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("factor", [0.0, 0.5, 2.0])
+def test_any_prices_give_a_bound(seed: int, factor: float) -> None:
+    _, whole, best = bounds(world(seed, objects=40), factor)
+    assert whole <= best + 1e-4
+
+
+def tiny(needs: float = 0.5) -> Problem:
+    """Return two parties that need less than one object each, of which fractions would be enough."""
+    problem = Problem(objects=6, containers=3, initial=[2] * 6)
+    problem.add_scope("party", [0, 1, -1], 2)
+    problem.add_partition("hall", [0, 0, 1, 1, 2, 2], 3)
+    problem.add_dimension("worth", 1.0)
+    wanted = Limit(items=[needs, needs])
+    problem.add_goal(
+        SingleGroupFailureBufferSpec(scope="party", partition="hall", dimension="worth", limit=wanted),
+        weight=50.0,
+        normalise=False,
+    )
+    problem.add_goal(
+        GroupCountSpec(scope="party", partition="hall", dimension="worth", limit=Limit(default=needs)), normalise=False
+    )
+    return problem
+
+
+def test_what_needs_less_than_an_object_pays_for_whole_ones() -> None:
+    fractions, whole, best = bounds(tiny())
+    assert fractions == pytest.approx(0.0, abs=1e-5)
+    assert whole == pytest.approx(best, abs=1e-3)
+    assert best == pytest.approx(2.0), "each has an object in two halls, and half an object too many in each"
+
+
+def test_an_answer_that_needs_whole_objects_is_proven_without_neighbourhoods() -> None:
+    found = solve(tiny(), SEARCHED, solver="portfolio")
+    assert found.stopped_by is StoppedBy.OPTIMAL
+    assert found.tries == 0
+    assert found.bound[1] == pytest.approx(found.objective[1][0], abs=1e-3)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_bounds_of_priorities_in_whole_objects_hold(seed: int) -> None:
+    problem = ordered(seed, objects=40)
+    exact = solve(problem, Limits(nodes_max=20_000), solver="mip")
+    found = solve(problem, SEARCHED, solver="portfolio", seed=seed)
+    assert exact.stopped_by is StoppedBy.OPTIMAL
+    assert found.bound[1] <= exact.objective[1][0] + 1e-4
+    if found.objective[1][0] <= exact.objective[1][0] + 1e-6:
+        assert found.bound[2] <= exact.objective[1][1] + 1e-4
+
+
+def test_containers_that_share_more_than_objects_are_left_alone() -> None:
+    problem = world(3, objects=40)
+    problem.add_goal(BalanceSpec(dimension="worth"))
+    lowered = lower(problem)
+    model = lowered.at(1, (0.0,))
+    shares, relaxation = shares_of(lowered, model.cost), relax(lowered, model)
+    assert not shares.separable
+    assert relaxation.rows is not None
+    with ThreadPool() as pool:
+        found, _ = whole_bound(
+            lowered, model, shares, relaxation.rows, lowered.point_of(lowered.held), pool=pool, until=math.inf
+        )
+    assert found == pytest.approx(relaxation.bound, abs=1e-6)
+
+
+def test_without_time_it_is_the_bound_of_fractions() -> None:
+    lowered = lower(tiny())
+    model = lowered.at(1, (0.0,))
+    relaxation = relax(lowered, model)
+    assert relaxation.rows is not None
+    with ThreadPool() as pool:
+        found, timed_out = whole_bound(
+            lowered,
+            model,
+            shares_of(lowered, model.cost),
+            relaxation.rows,
+            lowered.point_of(lowered.held),
+            pool=pool,
+            until=time.perf_counter() - 1.0,
+        )
+    assert timed_out
+    assert found == pytest.approx(relaxation.bound, abs=1e-6)
+
+
+def test_the_dearest_containers_come_first_and_the_rest_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    lowered = lower(world(1))
+    shares = shares_of(lowered, lowered.levels[1].cost)
+    slack = np.array([5.0, 0.1, 9.0, 0.2, 0.0, 3.0, 100.0])
+    assert module._dearest(lowered, shares, slack.copy(), 0.5).tolist() == [2, 0, 5]
+    counts = np.bincount(lowered.container)
+    monkeypatch.setattr(module, "COUNTS_MAX", int(counts[[2, 0]].sum()))
+    assert module._dearest(lowered, replace(shares), slack.copy(), 0.5).tolist() == [2, 0]
