@@ -1,9 +1,9 @@
 """Raise the bound of a relaxation: let containers take whole objects, each by itself.
 
 A relaxation cuts objects in pieces. So its bound is far below every answer where containers need few objects: one that
-needs half an object pays for half. Assume that only the supply of objects couples containers. At the row prices of a
-relaxation, its bound is then a sum over the containers, each with all objects at hand at the prices of their classes,
-and over the classes. A container's part may be replaced by its least cost in whole objects, or by a bound of that. The
+needs half an object pays for half. Assume that only the supply of objects couples containers. At given row prices the
+bound is then a sum of one part for each container and one for the supply. In its part, a container may have all
+objects, at the prices of their classes. Its least cost in whole objects, or a bound of that, may replace the part. The
 sum still bounds every answer, by weak duality. Source: Lagrangian relaxation of supply, Geoffrion 1974.
 """
 
