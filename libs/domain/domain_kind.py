@@ -24,6 +24,11 @@ KIND_RULE = (
 )
 
 
+def unplaced_name(kind: str) -> str:
+    """Return the name of the servers without a place of a kind, which count as one domain."""
+    return f"servers without a {kind}"
+
+
 def is_kind(name: str) -> bool:
     """Return whether a further kind of domain may have this name."""
     return _KIND.fullmatch(name) is not None and name not in TAKEN_KINDS
@@ -60,3 +65,33 @@ class DomainLoss:
     domains: Names
     of: Indices
     survives: Bools
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorstDomain:
+    """The domain of one kind whose loss takes most from a reservation.
+
+    kind     MSB_KIND, or the name of a DomainKind
+    domain   its name, or `unplaced_name`; None: the reservation has no capacity
+    rru      capacity in it
+    lacking  domains of the kind with bound servers that do not count
+    lost     domains of the kind with bound servers of which none counts
+    """
+
+    kind: str
+    domain: str | None
+    rru: float
+    lacking: int = 0
+    lost: int = 0
+
+    @property
+    def is_loss(self) -> bool:
+        """Return whether exactly one domain of the kind is missing, and as a whole."""
+        return self.lacking == self.lost == 1
+
+    @property
+    def words(self) -> str:
+        """Return its name for a sentence, such as "msb-01" or "network_block block-03"."""
+        if self.kind == MSB_KIND:
+            return str(self.domain)
+        return f"the {self.domain}" if self.domain == unplaced_name(self.kind) else f"{self.kind} {self.domain}"

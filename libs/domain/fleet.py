@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from libs.domain.arrays import Bools, Floats, Indices, Ints, Names
 from libs.domain.canary import PER_RESERVATION, Canary
-from libs.domain.domain_kind import MSB_KIND, UNPLACED, DomainKind, DomainLoss
+from libs.domain.domain_kind import MSB_KIND, UNPLACED, DomainKind, DomainLoss, unplaced_name
 from libs.domain.policy import RegionPolicy
 from libs.domain.reservation import PRIORITY_MIDDLE
 from libs.domain.rru_catalogue import RegionCatalogue
@@ -249,7 +249,7 @@ class FleetSnapshot:
             domains, unplaced = kind.domains, of == UNPLACED
             if unplaced.any():
                 of = np.where(unplaced, len(domains), of).astype(of.dtype)
-                domains = np.append(domains, f"servers without a {kind.name}")
+                domains = np.append(domains, unplaced_name(kind.name))
             found.append(DomainLoss(kind=kind.name, domains=domains, of=of, survives=q.survives_loss_of[:, j]))
         return tuple(found)
 

@@ -80,7 +80,7 @@ class RegionSummary:
     reservations          number of reservations, shared buffers included
     degraded              number of them with a shortfall
     capacity_rru          sum of the capacities that they want
-    embedded_buffer_rru   sum of the largest MSB over the reservations that survive the loss of one
+    embedded_buffer_rru   sum over the reservations of the largest domain of those whose loss each survives
     shared_buffer_rru     total of the shared buffers
     shortfall_rru         sum of the shortfalls
     places                servers by place and hardware type, ordered by their names

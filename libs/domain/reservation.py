@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from libs.domain.domain_kind import MSB_KIND, WorstDomain
 from libs.domain.finding import Finding
 
 
@@ -70,17 +71,23 @@ class ReservationSpec:
     starts_at: datetime | None = None
     ends_at: datetime | None = None
 
+    @property
+    def kinds_survived(self) -> tuple[str, ...]:
+        """Return the kinds of domain of which any one may be lost, MSBs first."""
+        return (*((MSB_KIND,) if self.survives_msb_loss else ()), *self.survives_loss_of)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coverage:
     """The capacity that a set of bindings gives a reservation. Only available servers count.
 
     total_rru          capacity of all servers
-    worst_msb_rru      capacity in the MSB that holds most. If the reservation survives MSB loss, this is the embedded
-                       buffer
-    shortfall_rru      missing capacity, after the loss of this MSB if the reservation must survive it; 0: none missing
+    worst_msb_rru      capacity in the MSB that holds most
+    shortfall_rru      missing capacity, after the worst loss that the reservation must survive; 0: none missing
     lacking_msbs       MSBs with bound servers that do not count
     lost_msbs          MSBs with bound servers of which none counts
+    survives_msb_loss  whether the reservation must survive the loss of an MSB
+    further            the worst domain of each further kind whose loss it must survive
     """
 
     servers: int
@@ -91,16 +98,44 @@ class Coverage:
     shortfall_rru: float
     lacking_msbs: int = 0
     lost_msbs: int = 0
+    survives_msb_loss: bool = True
+    further: tuple[WorstDomain, ...] = ()
+
+    @property
+    def survived(self) -> tuple[WorstDomain, ...]:
+        """Return the worst domain of each kind whose loss the reservation must survive, MSBs first."""
+        if not self.survives_msb_loss:
+            return self.further
+        msb = WorstDomain(
+            kind=MSB_KIND,
+            domain=self.worst_msb,
+            rru=self.worst_msb_rru,
+            lacking=self.lacking_msbs,
+            lost=self.lost_msbs,
+        )
+        return (msb, *self.further)
+
+    @property
+    def worst(self) -> WorstDomain | None:
+        """Return the loss that takes most of those that the reservation must survive. None: it survives none, or has no
+        capacity to lose.
+        """
+        return max((one for one in self.survived if one.rru > 0), key=lambda one: one.rru, default=None)
+
+    @property
+    def left_rru(self) -> float:
+        """Return the capacity that is left after that loss."""
+        return self.total_rru - (0.0 if self.worst is None else self.worst.rru)
 
     def keeps(self, capacity_rru: float) -> bool:
-        """Return whether the promise of `capacity_rru` is kept. It is kept if the counted servers cover it, after the
-        loss of any one MSB if the reservation must survive that.
+        """Return whether the promise of `capacity_rru` is kept. It is kept if the counted servers cover it after the
+        worst loss that the reservation must survive.
 
-        The promise is also kept if exactly one whole MSB is missing and the other MSBs cover it: this is the loss that
-        it must survive. The failure of a single server is not.
+        The promise is also kept if exactly one whole domain is missing, of a kind that it must survive, and the other
+        domains cover it. The failure of a single server is not such a loss.
         """
-        is_loss_of_one_msb = self.lacking_msbs == self.lost_msbs == 1
-        return self.shortfall_rru == 0 or (is_loss_of_one_msb and self.total_rru >= capacity_rru * (1.0 - ROUNDING))
+        is_loss = any(one.is_loss for one in self.survived)
+        return self.shortfall_rru == 0 or (is_loss and self.total_rru >= capacity_rru * (1.0 - ROUNDING))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

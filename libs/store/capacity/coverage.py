@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import sqlalchemy as sa
 
+from libs.domain.domain_kind import WorstDomain, unplaced_name
 from libs.domain.reservation import ROUNDING, Coverage
 from libs.store.fleet.snapshot import LEAVING
 from libs.store.platform.database import Transaction
@@ -70,17 +71,49 @@ _TOTAL = """sum({which}_rru) AS {which}_rru,
 _OF_WAY = """SELECT '{which}' AS which, reservation_id, servers, unavailable_servers, {which}_rru AS total_rru,
                {which}_worst_rru AS worst_msb_rru, CAST(-{which}_worst[2] AS bigint) AS worst_msb_id,
                {which}_lacking AS lacking_msbs, {which}_lost AS lost_msbs FROM {binding}_totals"""
+# Further kinds of domain are read only if a reservation names one.
+_DOMAINS = """
+    {binding}_domains AS (
+        SELECT named.reservation_id, named.kind, domain_id, {sums}
+        FROM (SELECT reservation_id, unnest(survives_loss_of) AS kind FROM wanted) AS named
+        JOIN servers ON servers.{binding}_reservation_id = named.reservation_id
+        LEFT JOIN (SELECT server_id AS placed_id, kind AS placed_kind, domain_id FROM server_domains) AS place
+            ON placed_id = servers.server_id AND placed_kind = named.kind
+        LEFT JOIN reservation_rru USING (reservation_id, hardware_type_id)
+        WHERE (SELECT EXISTS (SELECT FROM wanted WHERE survives_loss_of <> '{{}}'))
+        GROUP BY named.reservation_id, named.kind, domain_id
+    )"""
+_DOMAIN_SUM = """coalesce(sum(rru) FILTER (WHERE {counts}), 0) AS {which}_rru,
+               coalesce(bool_or(rru > 0 AND NOT ({counts})), false) AS {which}_lacks"""
+_DOMAINS_OF_WAY = """SELECT '{which}' AS which, reservation_id, kind, domain_id, {which}_rru AS rru,
+               {which}_lacks AS lacks FROM {binding}_domains"""
+_FURTHER = """{of_bindings}, per_domain AS (
+        {of_ways}
+    ), per_kind AS (
+        SELECT which, reservation_id, kind, max(rru) AS rru, count(*) FILTER (WHERE lacks) AS lacking,
+               count(*) FILTER (WHERE lacks AND rru = 0) AS lost,
+               (array_agg(domain_id ORDER BY rru DESC, domain_id))[1] AS domain_id
+        FROM per_domain GROUP BY which, reservation_id, kind
+    ), further AS (
+        SELECT which, reservation_id, max(rru) AS worst_rru, bool_or(lacking = 1 AND lost = 1) AS is_loss,
+               json_agg(json_build_object('kind', per_kind.kind, 'domain', domains.name, 'rru', rru,
+                                          'lacking', lacking, 'lost', lost) ORDER BY per_kind.kind) AS kinds
+        FROM per_kind LEFT JOIN domains USING (domain_id) GROUP BY which, reservation_id
+    )"""
+_WORST = "coalesce(greatest(CASE WHEN survives_msb_loss THEN worst_msb_rru END, further.worst_rru), 0)"
+"""The RRU in the domain whose loss takes most, of the kinds whose loss the reservation must survive."""
 _COVERAGE = """{placed}, {of_bindings}, totals AS (
         {of_ways}
-    ), coverage AS (
+    ), {further}, coverage AS (
         SELECT which, reservation_id, coalesce(totals.servers, 0) AS servers,
                coalesce(unavailable_servers, 0) AS unavailable_servers, coalesce(total_rru, 0) AS total_rru,
                coalesce(worst_msb_rru, 0) AS worst_msb_rru, msbs.name AS worst_msb,
-               coalesce(lacking_msbs, 0) AS lacking_msbs, coalesce(lost_msbs, 0) AS lost_msbs,
-               capacity_rru - coalesce(total_rru, 0)
-                   + CASE WHEN survives_msb_loss THEN coalesce(worst_msb_rru, 0) ELSE 0 END AS missing_rru, capacity_rru
+               coalesce(lacking_msbs, 0) AS lacking_msbs, coalesce(lost_msbs, 0) AS lost_msbs, survives_msb_loss,
+               kinds, survives_msb_loss AND lacking_msbs = 1 AND lost_msbs = 1 OR coalesce(is_loss, false) AS is_loss,
+               {worst} AS worst_rru, capacity_rru - coalesce(total_rru, 0) + {worst} AS missing_rru, capacity_rru
         FROM wanted CROSS JOIN (VALUES {names}) AS asked (which)
-        LEFT JOIN totals USING (which, reservation_id) LEFT JOIN msbs ON msb_id = worst_msb_id
+        LEFT JOIN totals USING (which, reservation_id) LEFT JOIN further USING (which, reservation_id)
+        LEFT JOIN msbs ON msb_id = worst_msb_id
     )"""
 _TOTAL_ONLY = """
     placed AS (
@@ -97,12 +130,11 @@ SHORT = f"missing_rru > {ROUNDING} * coverage.capacity_rru"
 """
 
 
-KEPT = f"""(NOT {SHORT} OR lacking_msbs = 1 AND lost_msbs = 1
-        AND total_rru >= coverage.capacity_rru * (1 - {ROUNDING}))"""
+KEPT = f"(NOT {SHORT} OR is_loss AND total_rru >= coverage.capacity_rru * (1 - {ROUNDING}))"
 """SQL condition on a row of `coverage`. It is true if Coverage.keeps is true for the capacity."""
 WANTED = """wanted AS (
         SELECT reservation_id, CASE WHEN scheduled THEN 0 ELSE capacity_rru END AS capacity_rru, survives_msb_loss,
-               NOT scheduled AND deleted_at IS NULL AS is_promised
+               survives_loss_of, NOT scheduled AND deleted_at IS NULL AS is_promised
         FROM reservations WHERE reservation_id = ANY(:ids)
     )"""
 """SQL of an expression `wanted` for coverage_query: the reservations `ids`. A scheduled one has a capacity of 0, so it
@@ -114,9 +146,10 @@ def coverage_query(*ways: Which) -> str:
     """Return SQL common table expressions. The last expression is called `coverage`, and has one row for each row of
     `wanted` and each of `ways`.
 
-    wanted     an expression that the caller must put before, with reservation_id, capacity_rru and survives_msb_loss.
-               If the ways follow both bindings, it must be WANTED
-    coverage   the fields of load_coverage, with missing_rru, capacity_rru, and one of `ways` as `which`
+    wanted     an expression that the caller must put before, with reservation_id, capacity_rru, survives_msb_loss and
+               survives_loss_of. If the ways follow both bindings, it must be WANTED
+    coverage   the fields of load_coverage, with missing_rru, capacity_rru, and one of `ways` as `which`. `worst_rru` is
+               the RRU in the domain whose loss takes most, of the kinds whose loss the reservation must survive
     """
     of_binding: dict[str, list[Which]] = {}
     for which in ways:
@@ -139,7 +172,22 @@ def coverage_query(*ways: Which) -> str:
         placed=placed,
         of_bindings=", ".join(of_bindings),
         of_ways=" UNION ALL ".join(_OF_WAY.format(which=which, binding=_COUNTS[which][0]) for which in ways),
+        further=_further(of_binding),
+        worst=_WORST,
         names=", ".join(f"('{which}')" for which in ways),
+    )
+
+
+def _further(of_binding: Mapping[str, Sequence[Which]]) -> str:
+    """Return SQL common table expressions of the further kinds of domain, for the ways of each binding."""
+    domains = []
+    for binding, ways in of_binding.items():
+        sums = ", ".join(_DOMAIN_SUM.format(which=which, counts=_COUNTS[which][1]) for which in ways)
+        domains.append(_DOMAINS.format(binding=binding, sums=sums))
+    parts = [(which, binding) for binding, ways in of_binding.items() for which in ways]
+    return _FURTHER.format(
+        of_bindings=", ".join(domains),
+        of_ways=" UNION ALL ".join(_DOMAINS_OF_WAY.format(which=which, binding=binding) for which, binding in parts),
     )
 
 
@@ -185,6 +233,14 @@ def coverages_of(rows: Iterable[sa.Row[Any]], ways: Sequence[Which] = WAYS) -> C
             worst_msb=row.worst_msb,
             lacking_msbs=row.lacking_msbs,
             lost_msbs=row.lost_msbs,
+            survives_msb_loss=row.survives_msb_loss,
+            further=tuple(_worst_domain(one) for one in row.kinds or ()),
             shortfall_rru=row.missing_rru if row.missing_rru > ROUNDING * row.capacity_rru else 0.0,
         )
     return found
+
+
+def _worst_domain(row: Mapping[str, Any]) -> WorstDomain:
+    is_unplaced = row["rru"] > 0 and row["domain"] is None
+    domain = unplaced_name(row["kind"]) if is_unplaced else row["domain"] if row["rru"] > 0 else None
+    return WorstDomain(**{**row, "domain": domain})

@@ -57,7 +57,7 @@ _UNDERWAY = f"""
 # `held` is that of a reservation's status. A server that a running move takes away is as good as gone.
 _RESERVATIONS = """
     WITH wanted AS (
-        SELECT reservation_id, name, capacity_rru, survives_msb_loss FROM reservations
+        SELECT reservation_id, name, capacity_rru, survives_msb_loss, survives_loss_of FROM reservations
         WHERE kind = 'guaranteed' AND NOT scheduled AND deleted_at IS NULL AND reservation_id IN (
             SELECT current_reservation_id FROM servers JOIN racks USING (rack_id)
             WHERE servers.region_id = :region_id AND unavailability = 'none' AND {within})

@@ -19,7 +19,8 @@ _SHORT = f"""
             AND reservation_rru.hardware_type_id = servers.hardware_type_id
         WHERE region_id = :region_id AND unavailability = 'planned' GROUP BY 1
     ), wanted AS (
-        SELECT reservation_id, name, capacity_rru, survives_msb_loss FROM reservations JOIN back USING (reservation_id)
+        SELECT reservation_id, name, capacity_rru, survives_msb_loss, survives_loss_of
+        FROM reservations JOIN back USING (reservation_id)
         WHERE kind = 'guaranteed' AND NOT scheduled AND deleted_at IS NULL
     ), {coverage_query("held")}
     SELECT wanted.name, wanted.capacity_rru - total_rru AS short_rru FROM wanted JOIN coverage USING (reservation_id)

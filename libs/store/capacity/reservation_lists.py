@@ -36,7 +36,7 @@ _IDS = (
 
 _SHORT = sa.text(f"""
     WITH wanted AS (
-        SELECT reservation_id, capacity_rru, survives_msb_loss FROM reservations
+        SELECT reservation_id, capacity_rru, survives_msb_loss, survives_loss_of FROM reservations
         WHERE deleted_at IS NULL AND NOT scheduled AND reservation_id > :short_after
         AND (CAST(:short_region AS text) IS NULL
             OR region_id = (SELECT region_id FROM regions WHERE name = :short_region))

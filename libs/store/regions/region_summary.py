@@ -21,7 +21,7 @@ NAMED_MAX = 10
 
 _COVERED = f"""
     WITH wanted AS (
-        SELECT reservation_id, name, kind, capacity_rru, survives_msb_loss FROM reservations
+        SELECT reservation_id, name, kind, capacity_rru, survives_msb_loss, survives_loss_of FROM reservations
         WHERE region_id = :region_id AND deleted_at IS NULL AND NOT scheduled
     ), {coverage_query("target")}, short AS (
         SELECT reservation_id, name, coverage.capacity_rru, missing_rru AS shortfall_rru,
@@ -32,7 +32,7 @@ _COVERED = f"""
     SELECT count(*) AS reservations,
            count(*) FILTER (WHERE {SHORT}) AS degraded,
            coalesce(sum(coverage.capacity_rru), 0) AS capacity_rru,
-           coalesce(sum(worst_msb_rru) FILTER (WHERE survives_msb_loss), 0) AS embedded_buffer_rru,
+           coalesce(sum(worst_rru), 0) AS embedded_buffer_rru,
            coalesce(sum(total_rru) FILTER (WHERE kind = 'shared_buffer'), 0) AS shared_buffer_rru,
            coalesce(sum(missing_rru) FILTER (WHERE {SHORT}), 0) AS shortfall_rru,
            (SELECT coalesce(json_agg(short), '[]') FROM short) AS short

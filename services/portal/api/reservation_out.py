@@ -32,6 +32,16 @@ class Condition(ResponseModel):
     last_transition: datetime | None = Field(description="When it got this status; null: not recorded, or not yet")
 
 
+class FurtherLossOut(ResponseModel):
+    """The worst loss of a further kind of domain."""
+
+    kind: str
+    domain: str | None = Field(
+        description="The domain that gives most; a phrase for the servers without a place; null: nothing is held"
+    )
+    held_after_rru: float = Field(description="Held RRU without this domain")
+
+
 class CoverageOut(ResponseModel):
     """The capacity of a set of bindings, without servers that are down."""
 
@@ -41,7 +51,7 @@ class CoverageOut(ResponseModel):
     worst_msb_rru: float = Field(description="RRU in the MSB that gives most")
     worst_msb: str | None
     shortfall_rru: float = Field(
-        description="RRU that the capacity lacks: after the loss of an MSB, if the reservation must survive one"
+        description="RRU that the capacity lacks, after the worst loss that the reservation must survive"
     )
 
 
@@ -63,6 +73,9 @@ class ReservationStatus(ResponseModel):
     target_rru: float = Field(description="RRU that its target bindings will give")
     held_rru: float = Field(description="RRU of the servers that have joined it and are up")
     held_after_msb_loss_rru: float = Field(description="RRU of the same servers without the MSB that gives most")
+    held_after_further_losses: list[FurtherLossOut] = Field(
+        description="The worst loss of each further kind of domain in survives_loss_of"
+    )
     availability_30d: float | None = Field(
         description="Share of the watched time of the last 30 days in which Ready was True; null: never watched"
     )
@@ -73,7 +86,7 @@ class ReservationStatus(ResponseModel):
     current: CoverageOut
     target: CoverageOut
     shortfall_rru: float = Field(description="RRU that the target bindings lack")
-    embedded_buffer_rru: float = Field(description="RRU in target bindings beyond the capacity, for the loss of an MSB")
+    embedded_buffer_rru: float = Field(description="RRU in target bindings beyond the capacity, for the worst loss")
     waits: DepartureWaitOut | None = Field(
         description="Servers that may not leave the reservation yet, and the cause; null: all may leave"
     )
@@ -123,13 +136,14 @@ def reservation_out(
             target_rru=target.total_rru,
             held_rru=reservation.held.total_rru,
             held_after_msb_loss_rru=reservation.held.total_rru - reservation.held.worst_msb_rru,
+            held_after_further_losses=_further_losses(reservation),
             availability_30d=history.availability.share,
             watched_30d_s=history.availability.watched_s,
             numbers={} if reservation.finding is None else dict(reservation.finding.numbers),
             current=_coverage(reservation.current),
             target=_coverage(target),
             shortfall_rru=target.shortfall_rru,
-            embedded_buffer_rru=target.worst_msb_rru if reservation.spec.survives_msb_loss else 0.0,
+            embedded_buffer_rru=target.total_rru - target.left_rru,
             waits=None if motion.wait is None else DepartureWaitOut.model_validate(motion.wait),
             loans=None if motion.loans is None else LoanSummaryOut.model_validate(motion.loans),
             urgent=None if motion.urgent is None else UrgentSummaryOut.model_validate(motion.urgent),
@@ -154,8 +168,6 @@ def ready_condition(reservation: Reservation, history: ReadinessHistory, motion:
     recorded. The message tells of urgent departures, because these use the embedded buffer.
     """
     held, promised, last = reservation.held, reservation.spec.capacity_rru, history.last
-    after = reservation.spec.survives_msb_loss
-    lasting_rru = held.total_rru - (held.worst_msb_rru if after else 0.0)
     state = readiness_of(
         held,
         capacity_rru=promised,
@@ -166,15 +178,17 @@ def ready_condition(reservation: Reservation, history: ReadinessHistory, motion:
     if state is Readiness.NOTHING_PROMISED:
         message = "Nothing is promised at this time."
     elif state is Readiness.HELD:
-        loss = " after the loss of any one MSB" if after else ""
-        message = f"Holds {lasting_rru:g} of {promised:g} RRU{loss}."
+        kinds = reservation.spec.kinds_survived
+        loss = f" after the loss of any one {' or '.join(kinds)}" if kinds else ""
+        message = f"Holds {held.left_rru:g} of {promised:g} RRU{loss}."
     elif state is Readiness.SURVIVES_LOSS:
-        message = f"Holds {held.total_rru:g} of {promised:g} RRU while one MSB is down or in maintenance."
+        lost = next(one.kind for one in held.survived if one.is_loss)
+        message = f"Holds {held.total_rru:g} of {promised:g} RRU while one {lost} is down or in maintenance."
     else:
-        loss = f" after the loss of {held.worst_msb}" if after and held.worst_msb is not None else ""
+        loss = f" after the loss of {held.worst.words}" if held.worst is not None else ""
         before = "It held its promise before and lost servers. " if state is Readiness.CAPACITY_LOST else ""
         message = (
-            f"Holds {lasting_rru:g} of {promised:g} RRU{loss}. {before}The targets give "
+            f"Holds {held.left_rru:g} of {promised:g} RRU{loss}. {before}The targets give "
             f"{reservation.target.total_rru:g}: `plimsoll get moves` shows the servers on their way."
         )
     if motion.urgent is not None:
@@ -219,6 +233,19 @@ def _granted(reservation: Reservation) -> Condition:
         observed_generation=finding.observed_generation,
         last_transition=finding.changed_at,
     )
+
+
+def _further_losses(reservation: Reservation) -> list[FurtherLossOut]:
+    held = reservation.held
+    worst = {one.kind: one for one in held.further}
+    return [
+        FurtherLossOut(
+            kind=kind,
+            domain=worst[kind].domain if kind in worst else None,
+            held_after_rru=held.total_rru - (worst[kind].rru if kind in worst else 0.0),
+        )
+        for kind in reservation.spec.survives_loss_of
+    ]
 
 
 def _coverage(coverage: Coverage) -> CoverageOut:

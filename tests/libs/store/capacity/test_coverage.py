@@ -1,6 +1,7 @@
 from dataclasses import replace
 from datetime import timedelta
 
+import numpy as np
 import pytest
 
 from libs.domain.fleet import FleetSnapshot
@@ -19,6 +20,7 @@ from libs.store.regions.region_summary import load_region_summary
 from libs.store.regions.server_counts import count_by_place
 from tests.builders.region import region_image
 from tests.builders.stored import NOW, reservation_id, stored
+from tests.builders.survived import left_rru, stored_with_kinds, survive
 
 SURVIVING = ReservationSpec(capacity_rru=4, rru={"hw-a": 1.0, "hw-b": 2.0})
 PLAIN = ReservationSpec(capacity_rru=4, rru={"hw-a": 1.0}, survives_msb_loss=False)
@@ -79,6 +81,7 @@ def test_targets_and_current_bindings_cover_what_is_available(database: Database
             shortfall_rru=3.0,
             lacking_msbs=1,
             lost_msbs=1,
+            survives_msb_loss=False,
         ),
         ids["empty"]: Coverage(**nothing, shortfall_rru=4.0),
     }
@@ -240,3 +243,49 @@ def test_an_operator_sees_a_region_in_a_few_numbers(database: Database, snapshot
         places=places,
         short=(),
     )
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_worst_loss_of_each_kind_counts_by_definition(database: Database, seed: int) -> None:
+    """Count what is left of the servers of a reservation after each loss, one by one."""
+    snapshot = stored_with_kinds(database, np.random.default_rng(seed))
+    q, servers = snapshot.reservations, snapshot.servers
+    with database.snapshot() as tx:
+        found = load_coverage(tx, q.id.tolist(), "target")
+    for r, covered in enumerate(found[int(i)] for i in q.id):
+        rows = np.flatnonzero((servers.target == r) & servers.lasting).tolist()
+        assert covered.left_rru == pytest.approx(left_rru(snapshot, r, rows))
+        assert covered.shortfall_rru == pytest.approx(max(0.0, q.capacity_rru[r] - left_rru(snapshot, r, rows)))
+        kinds = [kind.name for kind, named in zip(snapshot.topology.kinds, q.survives_loss_of[r], strict=True) if named]
+        assert [one.kind for one in covered.further] == (kinds if covered.servers else [])
+        for one in covered.further:
+            loss = next(loss for loss in snapshot.losses if loss.kind == one.kind)
+            load = {str(name): 0.0 for name in loss.domains}
+            for s in rows:
+                load[str(loss.domains[loss.of[s]])] += q.rru[r, servers.hardware_type[s]]
+            assert one.rru == max(load.values())
+            assert one.domain is None if one.rru == 0 else load[one.domain] == one.rru
+
+
+def test_the_loss_of_one_whole_block_keeps_the_promise_and_that_of_a_server_does_not(database: Database) -> None:
+    """Each of three MSBs and of three blocks has 3 of 9 servers. Without any one of them 6 are left."""
+    spec = ReservationSpec(capacity_rru=6, rru={"hw-a": 1.0})
+    servers = [f"server-{i:02d}" for i in range(9)]
+    image = region_image(
+        msbs=3,
+        servers_per_rack=3,
+        reservations={"web": spec},
+        current=dict.fromkeys(servers, "web"),
+        domains={"network_block": {name: f"block-{i % 3}" for i, name in enumerate(servers)}},
+    )
+    web = reservation_id(stored(database, image), "web")
+    survive(database, "web", ["network_block"])
+    report = {"scope": UnavailabilityScope.SERVER, "reason": "test", "starts_at": NOW, "ends_at": None, "now": NOW}
+    seen = []
+    for lost in ([], servers[:1], servers[3::3], servers[1:2]):
+        with database.write() as tx:
+            for name in lost:
+                open_event(tx, "west", scope_name=name, kind=Unavailability.UNPLANNED, actor="olga", **report)
+            held = load_coverage(tx, [web], "held")[web]
+        seen.append((held.total_rru, held.left_rru, held.keeps(6.0)))
+    assert seen == [(9.0, 6.0, True), (8.0, 5.0, False), (6.0, 3.0, True), (5.0, 2.0, False)]

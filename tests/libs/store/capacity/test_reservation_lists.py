@@ -18,6 +18,7 @@ from libs.store.fleet.regions import load_region
 from libs.store.platform.database import Database
 from tests.builders.region import region_image
 from tests.builders.stored import NOW, stored
+from tests.builders.survived import survive
 
 COUNT = 24
 PHASES = (ReservationPhase.GRANTED, ReservationPhase.DEGRADED)
@@ -77,9 +78,12 @@ def region(database: Database) -> Database:
         target=target,
         down=set(servers[:24]) | set(random.sample(servers, 6)),  # a whole MSB, and some
         maintained=set(random.sample(servers[24:], 6)),
+        domains={"network_block": {name: f"block-{(at + 12) // 24}" for at, name in enumerate(servers)}},
     )
     snapshot = stored(database, image)
     ids = snapshot.reservations.id.tolist()
+    for name in names[::2]:
+        survive(database, name, ["network_block"])
     with database.write() as tx:
         region_id = load_region(tx, "west").region_id
         later = ReservationSpec(capacity_rru=2.2, rru={"hw-a": 1.1}, starts_at=NOW + timedelta(days=1))
@@ -91,8 +95,8 @@ def region(database: Database) -> Database:
             for i in ids[::3]
         ]
         record_findings(tx, region_id, findings, now=NOW)
-        for i in ids[3:6]:
-            delete_reservation(tx, i, generation=1, now=NOW)
+        for at in (3, 4, 5):
+            delete_reservation(tx, ids[at], generation=1 if at % 2 else 2, now=NOW)
     return database
 
 
@@ -167,7 +171,7 @@ def test_deleted_reservations_move_no_other_to_another_page(region: Database, or
         rest = [one for one in all_of(region, ReservationFilter()) if one.name not in {s.name for s in seen}]
         with region.write() as tx:
             for one in [seen[-1], *rest[:1]]:
-                delete_reservation(tx, one.reservation_id, generation=1, now=NOW)
+                delete_reservation(tx, one.reservation_id, generation=one.generation, now=NOW)
         gone.extend(one.name for one in rest[:1])
 
     found = in_order(region, ReservationFilter(), order, limit=4, between=delete_last_and_next)
