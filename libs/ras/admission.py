@@ -11,11 +11,12 @@ from dataclasses import replace
 import numpy as np
 
 from libs.assignment import Limits
+from libs.domain.domain_kind import MSB_KIND, WorstDomain
 from libs.domain.fleet import FREE, FleetSnapshot, TargetPlan
 from libs.domain.reservation import ROUNDING
 from libs.domain.verdict import Verdict
 from libs.ras.coverable import coverable_rru
-from libs.ras.evaluate import coverage_of
+from libs.ras.evaluate import coverage_of, kinds_survived, worst_domain
 from libs.ras.hard_limits import broken, has_limits, limits_in_words, ways_out, without_limits
 from libs.ras.largest_possible import Potential, potential_of
 from libs.ras.shortage import describe_shortage, stock_of
@@ -41,7 +42,6 @@ def admit(snapshot: FleetSnapshot, reservation: int, *, cancelled: Callable[[], 
     reservation  row of the reservation in the snapshot
     cancelled    returns whether to stop the search
     """
-    survives = bool(snapshot.reservations.survives_msb_loss[reservation])
     potential = potential_of(snapshot, reservation)
     asked = potential.asked_rru
     rounding_rru = ROUNDING * asked
@@ -60,13 +60,12 @@ def admit(snapshot: FleetSnapshot, reservation: int, *, cancelled: Callable[[], 
     numbers = potential.numbers() | at_most
     numbers |= {"short_rru": short, "off_affinity_rru": off, "free_servers": float(gained)}
     if short > rounding_rru:
-        worst = str(snapshot.topology.msbs[int(covered.by_msb[reservation].argmax())])
         found = describe_shortage(
             snapshot,
             reservation,
             stock=stock_of(snapshot),
             short_rru=short,
-            worst_msb=worst,
+            worst=worst_domain(snapshot, covered, reservation),
             free_servers=gained,
             granted_servers=gained,
         )
@@ -91,7 +90,8 @@ def admit(snapshot: FleetSnapshot, reservation: int, *, cancelled: Callable[[], 
         message += " The next solve may improve it; a wider tolerance or other shares would too."
         return Verdict(phase="degraded", reason="OffAffinity", message=message, numbers=numbers, plan=plan)
     servers = int((plan.target == reservation).sum())
-    message = f"{servers} servers cover {asked:g} RRU" + (" and the loss of any one MSB" if survives else "") + "; "
+    kinds = " or ".join(kinds_survived(snapshot, reservation))
+    message = f"{servers} servers cover {asked:g} RRU" + (f" and the loss of any one {kinds}" if kinds else "") + "; "
     surplus = float(covered.surviving[reservation]) - asked
     if gained:
         message += f"the mover brings {gained} of them."
@@ -172,13 +172,23 @@ def _rejected(snapshot: FleetSnapshot, r: int, p: Potential) -> Verdict:
     elif p.eligible_rru < least:
         reason, message = "BeyondRegion", f"All servers that {name} may use come to {p.eligible_rru:.6g} of {asked}."
         todo = "Ask for at most that, allow more types, or use another region."
-    elif p.surviving_rru < least:
-        reason, message = "BeyondMsbLoss", f"{p.largest_msb} holds {p.largest_msb_rru:.6g} RRU of what {name} may use;"
-        message += f" after losing it {p.surviving_rru:.6g} of {asked} would be left."
-        todo = "Ask for at most that, allow more types, or do without surviving an MSB."
+    elif p.worst is not None and p.surviving_rru < least:
+        reason, message, todo = _beyond_loss(name, asked, p, p.worst)
     else:
         reason, (message, todo) = "BeyondAffinity", _beyond_affinity(snapshot, r, p)
     return Verdict(phase="rejected", reason=reason, message=f"{message} {todo}", numbers=p.numbers(), plan=None)
+
+
+def _beyond_loss(name: str, asked: str, p: Potential, worst: WorstDomain) -> tuple[str, str, str]:
+    """Return the reason, message and advice for a reservation that would lack RRU after the loss of `worst`."""
+    if worst.kind == MSB_KIND:
+        message = f"{worst.domain} holds {worst.rru:.6g} RRU of what {name} may use; after losing it"
+        reason, without = "BeyondMsbLoss", "an MSB"
+    else:
+        message = f"{worst.rru:.6g} RRU of what {name} may use are in {worst.words}; after losing them"
+        reason, without = "BeyondDomainLoss", f"the loss of a {worst.kind}"
+    message += f" {p.surviving_rru:.6g} of {asked} would be left."
+    return reason, message, f"Ask for at most that, allow more types, or do without surviving {without}."
 
 
 def _beyond_affinity(snapshot: FleetSnapshot, r: int, p: Potential) -> tuple[str, str]:
@@ -200,8 +210,9 @@ def _beyond_affinity(snapshot: FleetSnapshot, r: int, p: Potential) -> tuple[str
     if (share.sum() + tolerance * len(share)) * asked < p.least_held_rru * (1 - ROUNDING):
         times = p.least_held_rru / asked
         message = f"{could}: every datacenter has one, and they add up to {share.sum():.4g} of the capacity"
-        if q.survives_msb_loss[r]:
-            message += f", but to keep {asked:g} RRU without any one MSB it must hold {times:.4g} times that"
+        kinds = " or ".join(kinds_survived(snapshot, r))
+        if kinds:
+            message += f", but to keep {asked:g} RRU without any one {kinds} it must hold {times:.4g} times that"
         return f"{message}.", f"Let the shares add up to at least {times:.4g}, or leave a datacenter without one."
     todo = "Raise the shares of datacenters that have more to give, leave one without a share, or ask for less."
     return f"{could}.", todo

@@ -5,23 +5,22 @@ from __future__ import annotations
 import numpy as np
 
 from libs.domain.fleet import FleetSnapshot
-from libs.ras.eligible_rru import surviving
 from libs.ras.single_reservation import own_and_free
 
 
 def coverable_rru(snapshot: FleetSnapshot, reservation: int) -> float | None:
     """Return the largest capacity, in RRU, that admission would cover with the reservation's own and the free servers.
 
-    It is the RRU of all these servers, less the MSB with most of them if the reservation survives the loss of an MSB:
-    one more server never lowers what survives. None where that is not so: the reservation has shares of datacenters, a
-    hard limit on the share of an MSB, or survives the loss of a further kind of domain.
+    It is the RRU of all these servers, less the domain with most of them of the kinds whose loss the reservation
+    survives: one more server never lowers what survives. None where that is not so: the reservation has shares of
+    datacenters, or a hard limit on the share of an MSB.
     """
-    q, servers, topology = snapshot.reservations, snapshot.servers, snapshot.topology
-    shaped = np.isfinite(q.msb_limit_rru[reservation]) or not np.isnan(q.affinity_share[reservation]).all()
-    if shaped or q.survives_loss_of[reservation].any():
+    q, servers = snapshot.reservations, snapshot.servers
+    if np.isfinite(q.msb_limit_rru[reservation]) or not np.isnan(q.affinity_share[reservation]).all():
         return None
     rows = own_and_free(snapshot, reservation)
     rows = rows[servers.lasting[rows] & q.allowed[reservation, snapshot.server_datacenter[rows]]]
     value = q.rru[reservation, servers.hardware_type[rows]]
-    by_msb = np.bincount(snapshot.server_msb[rows], value, len(topology.msbs)).astype(np.float64, copy=False)
-    return float(surviving(by_msb[None, :], q.survives_msb_loss[[reservation]])[0])
+    survived = [loss for loss in snapshot.losses if loss.survives[reservation]]
+    lost = [np.bincount(loss.of[rows], value, len(loss.domains)).max(initial=0.0) for loss in survived]
+    return float(value.sum() - max(lost, default=0.0))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from libs.domain.arrays import Bools, Floats, Indices
+from libs.domain.domain_kind import DomainLoss
 from libs.domain.fleet import FleetSnapshot
 
 
@@ -28,6 +29,39 @@ def surviving(by_msb: Floats, survives: Bools) -> Floats:
     loss.
     """
     return np.asarray(by_msb.sum(1) - np.where(survives, by_msb.max(1, initial=0.0), 0.0))
+
+
+def eligible_by_domain(snapshot: FleetSnapshot, rows: Indices, loss: DomainLoss) -> Floats:
+    """Return the RRU (N, domains) in each domain of one kind, for reservations `rows` (N,). See `eligible_by_msb`.
+
+    The hard limit on the share of an MSB does not count here.
+    """
+    servers, q, topology = snapshot.servers, snapshot.reservations, snapshot.topology
+    staying = np.flatnonzero(~servers.leaving)
+    D, T = len(topology.datacenters), len(snapshot.hardware_types)
+    cell = (loss.of[staying].astype(np.int64) * D + snapshot.server_datacenter[staying]) * T
+    cells, number = np.unique(cell + servers.hardware_type[staying], return_counts=True)
+    place, kind = np.divmod(cells, T)
+    domain, datacenter = np.divmod(place, D)
+    value = q.rru[rows][:, kind] * q.allowed[rows][:, datacenter] * number
+    found = np.zeros((len(rows), len(loss.domains)))
+    np.add.at(found.T, domain, value.T)
+    return found
+
+
+def most_surviving(snapshot: FleetSnapshot, rows: Indices) -> Floats:
+    """Return the most RRU (N,) that could be left to reservations `rows` (N,) after the worst loss that each must
+    survive.
+
+    One more server never lowers what is left after a loss. So a reservation would hold all servers, and each kind of
+    loss bounds what is left. With a hard limit on the share of an MSB the true value may be lower.
+    """
+    most = surviving(eligible_by_msb(snapshot, rows), snapshot.reservations.survives_msb_loss[rows])
+    for loss in snapshot.losses[1:]:
+        named = np.flatnonzero(loss.survives[rows])
+        load = eligible_by_domain(snapshot, rows[named], loss)
+        most[named] = np.minimum(most[named], load.sum(1) - load.max(1, initial=0.0))
+    return most
 
 
 def least_held(by_msb: Floats, capacity: float) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 from libs.domain.arrays import Bools, Floats, Indices, Ints
 from libs.domain.fleet import FREE, FleetSnapshot
 from libs.domain.reservation import ROUNDING
-from libs.ras.eligible_rru import eligible_by_msb, surviving
+from libs.ras.eligible_rru import most_surviving
 from libs.ras.evaluate import Coverage, coverage_of, short_rru
 from libs.ras.free_servers import Handout, hand_out
 from libs.ras.returnable_servers import returnable
@@ -112,7 +112,7 @@ def estimate(before: FleetSnapshot, imagined: FleetSnapshot) -> Estimate:
     loss = short.with_free - short.now
     rows = rows[np.lexsort((rows, -(short.at_once - short.now)[rows], -loss[rows]))]
     shown = rows[:RESERVATIONS_SHOWN_MAX]
-    most = surviving(eligible_by_msb(imagined, shown), q.survives_msb_loss[shown])
+    most = most_surviving(imagined, shown)
     return Estimate(
         now=_total(short.now),
         at_once=_total(short.at_once),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from libs.domain.arrays import Bools, Floats, Indices
-from libs.domain.domain_kind import MSB_KIND
+from libs.domain.domain_kind import MSB_KIND, WorstDomain
 from libs.domain.fleet import FleetSnapshot
 from libs.domain.reservation import ROUNDING
 
@@ -24,6 +24,7 @@ class Coverage:
                               that loss
     missing       (L, R) RRU  the part of its capacity that is not covered after each loss; 0 if it need not survive it.
                               The first row has the shortfall of a reservation that survives no loss
+    fullest       (L, R) int  the domain of each of `snapshot.losses` in which it has most
     by_msb        (R, M) RRU  its servers in each MSB
     off_affinity  (R, D) RRU  the RRU outside the affinity band of each datacenter (expression 7)
     """
@@ -34,6 +35,7 @@ class Coverage:
     shortfall: Floats
     buffers: Floats
     missing: Floats
+    fullest: Indices
     by_msb: Floats
     off_affinity: Floats
 
@@ -120,7 +122,7 @@ def coverage_of(snapshot: FleetSnapshot, binding: Indices) -> Coverage:
         .reshape(R, D)
     )
     total = by_msb.sum(1)
-    survives, buffers = [], []
+    survives, buffers, fullest = [], [], []
     for loss in snapshot.losses:
         N, load = len(loss.domains), by_msb
         if loss.kind != MSB_KIND:
@@ -128,6 +130,7 @@ def coverage_of(snapshot: FleetSnapshot, binding: Indices) -> Coverage:
             load = flat.astype(np.float64, copy=False).reshape(R, N)
         survives.append(loss.survives)
         buffers.append(np.where(loss.survives, load.max(1, initial=0.0), 0.0))
+        fullest.append(load.argmax(1) if N else np.zeros(R, np.int64))
     left = total - np.array(buffers)
     surviving, counts = left.min(0), np.array(survives)
     counts[0] |= ~counts.any(0)
@@ -140,9 +143,27 @@ def coverage_of(snapshot: FleetSnapshot, binding: Indices) -> Coverage:
         shortfall=np.maximum(q.capacity_rru - surviving, 0.0),
         buffers=np.array(buffers),
         missing=np.maximum(q.capacity_rru - left, 0.0) * counts,
+        fullest=np.array(fullest, np.int32),
         by_msb=by_msb,
         off_affinity=np.maximum(np.nan_to_num(off, nan=0.0), 0.0),
     )
+
+
+def kinds_survived(snapshot: FleetSnapshot, reservation: int) -> tuple[str, ...]:
+    """Return the kinds of domain of which reservation `reservation` survives the loss of any one, MSBs first."""
+    return tuple(loss.kind for loss in snapshot.losses if loss.survives[reservation])
+
+
+def worst_domain(snapshot: FleetSnapshot, covered: Coverage, reservation: int) -> WorstDomain | None:
+    """Return the domain whose loss takes most from a reservation, of the kinds whose loss it must survive.
+
+    Return None if it survives no loss, or holds nothing.
+    """
+    k = int(covered.buffers[:, reservation].argmax())
+    loss, rru = snapshot.losses[k], float(covered.buffers[k, reservation])
+    if rru <= 0:
+        return None
+    return WorstDomain(kind=loss.kind, domain=str(loss.domains[covered.fullest[k, reservation]]), rru=rru)
 
 
 def short_rru(snapshot: FleetSnapshot, covered: Coverage) -> Floats:

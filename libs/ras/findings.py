@@ -66,7 +66,7 @@ def _finding(snapshot: FleetSnapshot, stock: Ints, row: int, covered: Coverage, 
         row,
         stock=stock,
         short_rru=covered.shortfall_rru,
-        worst_msb=covered.worst_msb,
+        worst=covered.worst,
         free_servers=free_servers,
     )
     return NewFinding(

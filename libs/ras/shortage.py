@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from libs.domain.arrays import Floats, Ints
+from libs.domain.domain_kind import WorstDomain
 from libs.domain.fleet import FleetSnapshot
 
 _ROUNDING_RRU = 1e-6
@@ -34,18 +35,19 @@ def describe_shortage(
     *,
     stock: Ints,
     short_rru: float,
-    worst_msb: str | None,
+    worst: WorstDomain | None,
     free_servers: int,
     granted_servers: int = 0,
 ) -> Shortage:
-    """Name the number and hardware type of missing servers, the MSB to avoid, and the number of free servers.
+    """Name the number and hardware type of missing servers, the domain to avoid, and the number of free servers.
 
     The named hardware type is the type whose servers in the region have the most RRU for the reservation in total.
 
     reservation      row of the reservation in the snapshot
     stock            (T,) number of servers of each hardware type in the region
     short_rru        the RRU that the reservation lacks
-    worst_msb        name of the MSB with most RRU of the reservation: more servers there would not help
+    worst            the domain whose loss takes most from the reservation: more servers there would not help. None: it
+                     survives no loss, or holds nothing
     free_servers     number of free servers that could lower the shortage
     granted_servers  number of those free servers that the caller binds to the reservation. The reservation lacks
                      `short_rru` in spite of these servers
@@ -64,7 +66,7 @@ def describe_shortage(
     needed = granted_servers + math.ceil((short_rru - _ROUNDING_RRU) / rru[best])
     rest = [str(snapshot.hardware_types[t]) for t in eligible if t != best]
     others = f" (or {rest[0] if len(rest) == 1 else f'{len(rest)} other types'})" if rest else ""
-    outside = f" outside {worst_msb}" if q.survives_msb_loss[reservation] and worst_msb is not None else ""
+    outside = f" outside {worst.words}" if worst is not None else ""
     message = (
         f"Needs {needed} more {snapshot.hardware_types[best]}{others}{outside}; {free_servers} free. "
         f"Short of {short_rru:.4g} of {q.capacity_rru[reservation]:g} RRU until servers are returned, repaired or "

@@ -15,7 +15,7 @@ from libs.domain.arrays import Floats, Indices
 from libs.domain.fleet import FREE, FleetSnapshot
 from libs.ras.bundle_limits import with_time
 from libs.ras.evaluate import coverage_of, evaluate
-from libs.ras.explain.relaxations import ALWAYS, MOVE_COST, Relaxation, of_use, supply_of
+from libs.ras.explain.relaxations import ALWAYS, MOVE_COST, Relaxation, losses_of, of_use, supply_of
 from libs.ras.single_reservation import alone, own_and_free
 from libs.ras.statement import Statement, state_region
 
@@ -68,7 +68,7 @@ class Decider:
     """The effect of one constraint or cost on the servers of a reservation.
 
     name     the identifier of the constraint or cost
-    subject  the hardware type that the constraint is about; None if it is about no type
+    subject  the hardware type or the kind of domain that the constraint is about; None if it is about neither
     now      the effect while moves have their price. It explains why the reservation keeps its present servers
     afresh   the effect while moves are free. It explains why the reservation has servers of these types and MSBs at
              all. Of equally good answers, take the answer with the fewest servers. None for the price of moves itself
@@ -188,7 +188,7 @@ def decide(snapshot: FleetSnapshot, reservation: int, *, time_s_max: float = TIM
     penalty_most = policy.shortfall_cost * has.unmet + policy.affinity_cost * has.off_affinity.sum(1)
     types = np.flatnonzero((own.reservations.rru[0] > 0) & (len(own.topology.msbs) > 0))
     supplies = [supply_of(own, int(t)) for t in types]
-    asked = [relaxation for relaxation in (*ALWAYS, *supplies) if relaxation.applies(own)]
+    asked = [relaxation for relaxation in (*ALWAYS, *losses_of(own), *supplies) if relaxation.applies(own)]
     questions = 2 * len(asked)
 
     def left_s() -> float:

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from libs.domain.arrays import Bools, Indices, Ints
+from libs.domain.domain_kind import WorstDomain
 from libs.domain.fleet import FREE, FleetSnapshot
-from libs.ras.evaluate import Score, coverage_of, evaluate
+from libs.ras.evaluate import Score, coverage_of, evaluate, kinds_survived, worst_domain
 from libs.ras.explain.deciders import TIME_S_MAX, Deciders, decide
 from libs.ras.explain.move import Standing, standing_of
 from libs.ras.shortage import Shortage, describe_shortage, stock_of
@@ -79,7 +80,9 @@ class Explanation:
     """The whole explanation of a reservation, for the targets of servers and not for their present places.
 
     standing    the RRU of the reservation
+    survived    the kinds of domain of which it survives the loss of any one, MSBs first
     worst_msb   the name of the MSB that holds most RRU of the reservation; None if no MSB holds any
+    worst       the domain whose loss takes most, of those kinds; None if it survives no loss, or holds nothing
     servers     number of its servers
     holdings    its servers by MSB and hardware type
     types       the hardware types that it may use or has
@@ -93,8 +96,10 @@ class Explanation:
     reservation: str
     capacity_rru: float
     survives_msb_loss: bool
+    survived: tuple[str, ...]
     standing: Standing
     worst_msb: str | None
+    worst: WorstDomain | None
     servers: int
     holdings: tuple[Holding, ...]
     types: tuple[TypeUse, ...]
@@ -125,19 +130,23 @@ def explain(
     covered = coverage_of(snapshot, servers.target)
     short = float(covered.shortfall[reservation])
     by_msb = covered.by_msb[reservation]
-    worst = str(snapshot.topology.msbs[int(by_msb.argmax())]) if by_msb.any() else None
+    worst_msb = str(snapshot.topology.msbs[int(by_msb.argmax())]) if by_msb.any() else None
+    worst = worst_domain(snapshot, covered, reservation)
     free = (servers.target < 0) & servers.lasting & (True if usable is None else usable)
     types = _types(snapshot, reservation, free)
     helps = free & (q.rru[reservation, servers.hardware_type] > 0)
-    if q.survives_msb_loss[reservation] and worst is not None:
-        helps &= snapshot.server_msb != by_msb.argmax()
+    if worst is not None:
+        loss = next(loss for loss in snapshot.losses if loss.kind == worst.kind)
+        helps &= loss.domains[loss.of] != worst.domain
     return Explanation(
         reservation=str(q.name[reservation]),
         capacity_rru=float(q.capacity_rru[reservation]),
         move_cost=float(q.move_cost[reservation]),
         survives_msb_loss=bool(q.survives_msb_loss[reservation]),
+        survived=kinds_survived(snapshot, reservation),
         standing=standing_of(covered, reservation),
-        worst_msb=worst,
+        worst_msb=worst_msb,
+        worst=worst,
         servers=len(mine),
         holdings=_holdings(snapshot, reservation, mine),
         types=types,
@@ -149,7 +158,7 @@ def explain(
             reservation,
             stock=stock_of(snapshot),
             short_rru=short,
-            worst_msb=worst,
+            worst=worst,
             free_servers=int(helps.sum()),
         ),
         deciders=decide(snapshot, reservation, time_s_max=time_s_max),

@@ -23,7 +23,7 @@ class Relaxation:
     Without the constraint or cost no answer costs more. So the best answer with it stays possible.
 
     name      an identifier that clients may match, CamelCase
-    subject   the hardware type that the constraint is about; None if it is about no type
+    subject   the hardware type or the kind of domain that the constraint is about; None if it is about neither
     applies   returns whether the region has the constraint or cost
     relax     returns the region without the constraint or cost. It has the same servers, and perhaps more servers after
               these
@@ -74,7 +74,7 @@ ALWAYS = (
     Relaxation(
         "BufferCost",
         None,
-        lambda s: bool(s.reservations.survives_msb_loss[0]) and _costs(s, "buffer_cost"),
+        lambda s: any(loss.survives[0] for loss in s.losses) and _costs(s, "buffer_cost"),
         lambda s: _free_of(s, "buffer_cost"),
     ),
     Relaxation(
@@ -111,6 +111,20 @@ ALWAYS = (
 """A shortfall costs nothing (6); the loss of an MSB need not be survived (4, 6); the embedded buffer is free (4); a
 server above the fewest is free; an MSB may hold any share (3); no datacenter is preferred (7); and the two hard limits.
 """
+
+
+def losses_of(snapshot: FleetSnapshot) -> list[Relaxation]:
+    """Return a relaxation for each further kind of domain whose loss the reservation survives: it need not (4, 6)."""
+    return [_loss_of(j, kind.name) for j, kind in enumerate(snapshot.topology.kinds)]
+
+
+def _loss_of(j: int, kind: str) -> Relaxation:
+    def without(snapshot: FleetSnapshot) -> FleetSnapshot:
+        survives = snapshot.reservations.survives_loss_of.copy()
+        survives[:, j] = False
+        return replace(snapshot, reservations=replace(snapshot.reservations, survives_loss_of=survives))
+
+    return Relaxation("DomainLoss", kind, lambda s: bool(s.reservations.survives_loss_of[0, j]), without)
 
 
 def supply_of(snapshot: FleetSnapshot, hardware_type: int) -> Relaxation:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from libs.domain.domain_kind import MSB_KIND
 from libs.ras.explain.deciders import Decider, Outcome
 from libs.ras.explain.explanation import Explanation, LastSolve
 from libs.ras.explain.move import MoveEffect
@@ -11,7 +12,8 @@ from libs.ras.explain.move import MoveEffect
 _IF = {
     "Capacity": "If it asked for no capacity",
     "MsbLoss": "If it did not have to survive the loss of an MSB",
-    "BufferCost": "If the buffer for an MSB's loss cost nothing",
+    "DomainLoss": "If it did not have to survive the loss of a {}",
+    "BufferCost": "If the embedded buffer cost nothing",
     "SurplusCost": "If servers above the fewest cost nothing",
     "MsbSpread": "If one MSB might hold any share of it",
     "Affinity": "If it preferred no datacenter",
@@ -24,7 +26,8 @@ _FREE_MOVES = " and moves cost nothing"
 _MEANS = {
     "Capacity": "the capacity that it asks for",
     "MsbLoss": "surviving the loss of any one MSB",
-    "BufferCost": "the price of the buffer for an MSB's loss",
+    "DomainLoss": "surviving the loss of any one {}",
+    "BufferCost": "the price of the embedded buffer",
     "SurplusCost": "the price of servers above the fewest",
     "MsbSpread": "its limit on the share in one MSB",
     "Affinity": "the datacenters that it prefers",
@@ -114,12 +117,12 @@ def _needs(e: Explanation) -> str:
         return f"{e.reservation} needs {e.capacity_rru:g} RRU and has no server."
     msbs = len({holding.msb for holding in e.holdings})
     said = f"{e.reservation} needs {e.capacity_rru:g} RRU"
-    said += " whichever MSB is lost" if e.survives_msb_loss else ""
+    said += f" whichever {' or '.join(e.survived)} is lost" if e.survived else ""
     said += f", and its targets give {s.total_rru:.6g} RRU in {_count(e.servers, 'server')} of {_count(msbs, 'MSB')}."
-    if e.survives_msb_loss and e.worst_msb is not None:
-        remains = s.total_rru - s.worst_msb_rru
-        said += f" {e.worst_msb} holds the most of it, {s.worst_msb_rru:.6g} RRU; without {e.worst_msb}"
-        said += f" {remains:.6g} RRU remain."
+    if e.worst is not None:
+        remains, lost = s.total_rru - e.worst.rru, e.worst.words
+        holds = f"{lost} holds the most of it" if e.worst.kind == MSB_KIND else f"The most of it is in {lost}"
+        said += f" {holds}, {e.worst.rru:.6g} RRU; without {lost} {remains:.6g} RRU remain."
     if e.shortage is not None:
         said += f" {e.shortage.message}"
     return said
@@ -140,7 +143,11 @@ def _mix(e: Explanation) -> str:
 
 def _decides(e: Explanation) -> str:
     shapes = [_MEANS[d.name].format(d.subject) for d in e.deciders.deciders if d.name != "MoveCost" and _shapes(d)]
-    rest = [_MEANS[d.name] for d in e.deciders.deciders if d.name not in ("MoveCost", "Supply") and _never(d)]
+    rest = [
+        _MEANS[d.name].format(d.subject)
+        for d in e.deciders.deciders
+        if d.name not in ("MoveCost", "Supply") and _never(d)
+    ]
     said = f"Its servers are decided by {_listed(shapes)}" if shapes else ""
     if rest:
         said += f"{', and not by' if shapes else 'Its servers are not decided by'} {_listed(rest, 'or')}"

@@ -161,3 +161,32 @@ def test_a_shrink_gives_servers_back_at_once_and_says_how_many():
     assert (verdict.plan.target == 0).sum() == 3
     assert verdict.message.endswith("it holds them already. 6 others go back at once.")
     assert "They give 0.5 RRU more than it asks for" in one(1.5, held).message
+
+
+BLOCKS = {"network_block": {f"server-{i:02d}": f"block-{block}" for i, block in enumerate((0, 0, 0, 0, 1, 1, 2, 2))}}
+
+
+def in_blocks(capacity_rru, **rest):
+    spec = ReservationSpec(capacity_rru=capacity_rru, rru={"hw-a": 1.0}, survives_loss_of=("network_block",), **rest)
+    return admit(fleet_snapshot(msbs=4, servers_per_rack=2, reservations={"web": spec}, domains=BLOCKS), 0)
+
+
+def test_a_request_must_survive_the_loss_of_every_kind_that_it_names():
+    """8 servers: 2 in each of four MSBs, and 4 in one of three blocks."""
+    verdict = in_blocks(4)
+    assert verdict.phase == "granted"
+    assert "servers cover 4 RRU and the loss of any one MSB or network_block" in verdict.message
+    verdict = in_blocks(5)
+    assert (verdict.phase, verdict.reason, verdict.numbers["most_rru"]) == ("rejected", "BeyondDomainLoss", 4)
+    assert verdict.message == (
+        "4 RRU of what web may use are in network_block block-0; after losing them 4 of 5 RRU would be left. "
+        "Ask for at most that, allow more types, or do without surviving the loss of a network_block."
+    )
+    assert in_blocks(7, survives_msb_loss=False).reason == "BeyondDomainLoss"
+
+
+def test_a_share_of_an_msb_and_blocks_together_bound_what_is_possible():
+    """At most 1.2 RRU in each of four MSBs. In two of them all servers are in block-0: 2.4 are left without it."""
+    verdict = in_blocks(4, msb_share_max=0.3)
+    assert (verdict.phase, verdict.reason) == ("rejected", "BeyondHardLimits")
+    assert verdict.numbers["most_rru"] == pytest.approx(2.4)

@@ -23,6 +23,7 @@ def probe(capacity: float, **spec: object):
         reservations=specs,
         current={"server-00": "probe", "server-08": "other", "server-09": "other"},
         down={"server-04"},
+        domains={"block": {f"server-{i:02d}": f"b{i % 2}" for i in range(12)}},
     )
 
 
@@ -32,6 +33,8 @@ def probe(capacity: float, **spec: object):
         ({}, 7),  # 5, 4 and 3 RRU by MSB, less the 5
         ({"survives_msb_loss": False}, 12),
         ({"datacenters": frozenset({"dc-01", "dc-02"})}, 3),
+        ({"survives_loss_of": ("block",)}, 5.5),  # 5.5 and 6.5 RRU by block
+        ({"survives_msb_loss": False, "survives_loss_of": ("block",)}, 5.5),
     ],
 )
 def test_admission_grants_it_and_no_more(spec, most):

@@ -14,7 +14,9 @@ from libs.domain.fleet import FREE
 from libs.domain.policy import RegionPolicy
 from libs.plan_check.check import check_plan
 from libs.plan_check.regression import check_regression, shortfall_rru, unmet_rru
+from libs.ras.eligible_rru import most_surviving
 from libs.ras.evaluate import coverage_of, evaluate
+from libs.ras.largest_possible import potential_of
 from libs.ras.server_classes import places_of
 from libs.ras.solve import plan_target_bindings
 from libs.ras.statement import state_region
@@ -183,3 +185,22 @@ def test_kinds_that_no_reservation_names_change_no_plan():
     assert np.array_equal(one.plan.target, other.plan.target)
     assert one.report.size == other.report.size
     assert len(state_region(labelled).problem.goals) == len(state_region(plain).problem.goals)
+
+
+@given(tiny())
+@SMALL
+def test_the_largest_possible_capacity_is_that_of_all_servers(snapshot):
+    """By definition: the most over all sets of servers that one reservation could hold, each loss in turn."""
+    s, q = snapshot.servers, snapshot.reservations
+    up = replace(snapshot, servers=replace(s, available=np.ones(len(s), bool)))
+    for r in range(len(q)):
+        usable = [i for i in range(len(s)) if q.rru[r, s.hardware_type[i]] > 0 and not s.leaving[i]]
+        found = []
+        for held in itertools.chain.from_iterable(itertools.combinations(usable, n) for n in range(len(usable) + 1)):
+            binding = np.full(len(s), FREE, np.int32)
+            binding[list(held)] = r
+            found.append(coverage_of(up, binding).surviving[r])
+        potential = potential_of(snapshot, r)
+        assert potential.surviving_rru == pytest.approx(max(found))
+        assert potential.most_rru <= potential.surviving_rru
+        assert most_surviving(snapshot, np.array([r]))[0] == pytest.approx(max(found))

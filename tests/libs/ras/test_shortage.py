@@ -24,3 +24,23 @@ def test_a_free_server_that_is_not_usable_does_not_help() -> None:
     assert explanation.shortage is not None
     assert explanation.shortage.numbers["free_servers"] == 1
     assert [use.free_servers for use in explanation.types] == [2], "server-03 and server-07 are free"
+
+
+def test_servers_in_the_largest_domain_of_a_further_kind_do_not_help() -> None:
+    """3 of 5 servers are in block-0. One server of each block is free. The MSBs are lost more easily."""
+    spec = ReservationSpec(capacity_rru=4, rru={"hw-a": 1.0}, survives_loss_of=("network_block",))
+    blocks = dict(zip([f"server-{i:02d}" for i in range(8)], (0, 0, 0, 0, 1, 1, 1, 2), strict=True))
+    bound = dict.fromkeys(["server-00", "server-01", "server-03", "server-04", "server-06"], "web")
+    snapshot = fleet_snapshot(
+        msbs=4,
+        servers_per_rack=2,
+        reservations={"web": spec},
+        current=bound,
+        domains={"network_block": {name: f"block-{block}" for name, block in blocks.items()}},
+    )
+    explanation = explain(snapshot, 0, last_solve=None)
+    assert explanation.shortage is not None
+    assert explanation.shortage.message.startswith("Needs 2 more hw-a outside network_block block-0; 2 free.")
+    assert explanation.survived == ("MSB", "network_block")
+    assert explanation.worst is not None
+    assert (explanation.worst.kind, explanation.worst.domain, explanation.worst.rru) == ("network_block", "block-0", 3)

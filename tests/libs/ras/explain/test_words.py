@@ -1,5 +1,8 @@
 """Check explanations for people: conditions first, one idea a sentence."""
 
+from dataclasses import replace
+
+from libs.domain.domain_kind import WorstDomain
 from libs.ras.explain.deciders import Decider, Deciders, Outcome, PlaceChange
 from libs.ras.explain.explanation import Explanation, Holding, TypeUse
 from libs.ras.explain.move import Standing
@@ -37,7 +40,9 @@ def explanation(*deciders: Decider) -> Explanation:
         capacity_rru=12.0,
         survives_msb_loss=True,
         standing=Standing(total_rru=14.1, worst_msb_rru=2.0, shortfall_rru=0.0, off_affinity_rru=0.0),
+        survived=("MSB",),
         worst_msb="msb-00",
+        worst=WorstDomain(kind="MSB", domain="msb-00", rru=2.0),
         servers=12,
         holdings=(
             Holding(msb="msb-00", hardware_type="hw-a", servers=7, rru=9.1),
@@ -86,7 +91,23 @@ def test_a_paragraph_says_what_is_held_and_what_decides() -> None:
         "It has 7 hw-a and 5 hw-b. If every MSB had more hw-a (142 free now) or hw-b (129 free now), "
         "other servers would serve it better. "
         "Its servers are decided by the capacity that it asks for, the number of free hw-a and the number of free "
-        "hw-b, and not by the price of the buffer for an MSB's loss. "
+        "hw-b, and not by the price of the embedded buffer. "
         "The price of moves keeps them: if moves cost nothing, it would cost 10 less and it would need 12 servers "
         "fewer. No solve has changed anything in this region yet."
+    )
+
+
+def test_the_worst_loss_of_a_further_kind_is_named_with_its_kind() -> None:
+    other = replace(
+        explanation(),
+        survived=("MSB", "network_block"),
+        worst=WorstDomain(kind="network_block", domain="block-3", rru=4.0),
+    )
+    assert paragraph(other).startswith(
+        "web needs 12 RRU whichever MSB or network_block is lost, and its targets give 14.1 RRU in 12 servers of "
+        "2 MSBs. The most of it is in network_block block-3, 4 RRU; without network_block block-3 10.1 RRU remain."
+    )
+    unplaced = WorstDomain(kind="network_block", domain="servers without a network_block", rru=4.0)
+    assert "The most of it is in the servers without a network_block, 4 RRU" in paragraph(
+        replace(other, worst=unplaced)
     )
