@@ -77,8 +77,8 @@ def _own_rru(spec: ReservationSpec, before: Reservation | None, catalogue: RruCa
 
 
 def _asks_for_more(before: ReservationSpec, spec: ReservationSpec, costs: CostTable) -> bool:
-    """Return whether `spec` asks for more than `before`: more capacity or cost units, MSB survival, a higher priority,
-    a higher cost of moves, or fewer RRUs per server.
+    """Return whether `spec` asks for more than `before`: more capacity or cost units, survival of a further
+    kind of loss, a higher priority, a higher cost of moves, or fewer RRUs per server.
 
     Fewer RRUs per server are more to ask for, because the same capacity then takes more servers. So are shares of
     datacenters that add up to more servers.
@@ -86,7 +86,7 @@ def _asks_for_more(before: ReservationSpec, spec: ReservationSpec, costs: CostTa
     return (
         spec.capacity_rru > before.capacity_rru
         or most_cost_units(spec, costs) > most_cost_units(before, costs)
-        or (spec.survives_msb_loss and not before.survives_msb_loss)
+        or not set(spec.kinds_survived) <= set(before.kinds_survived)
         or spec.priority > before.priority
         or spec.move_cost > before.move_cost
         or any(rru < before.rru.get(hardware_type, np.inf) for hardware_type, rru in spec.rru.items())

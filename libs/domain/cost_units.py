@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import ceil, floor
 
 import numpy as np
@@ -24,12 +24,14 @@ class CostTable:
 
     units               hardware type -> cost units of one server; absent types count DEFAULT
     msbs                datacenter -> number of its MSBs
+    domains             further kind of domain -> number of its domains
     affinity_tolerance  theta of the region's policy
     """
 
     units: Mapping[str, float]
     msbs: Mapping[str, int]
     affinity_tolerance: float
+    domains: Mapping[str, int] = field(default_factory=dict)
 
     def of(self, hardware_type: str) -> float:
         """Return the cost units of one server of a hardware type."""
@@ -44,7 +46,8 @@ def most_cost_units(spec: ReservationSpec, table: CostTable) -> float:
     k[t]    servers that give the capacity, if all are of type t
     a[t,d]  least number of them in datacenter d, by the lower bounds of the affinity bands
     b[t]    servers of the embedded buffer: those of the fullest MSB, if they are spread over the MSBs as evenly as the
-            bands and the allowed datacenters let them; 0 if none
+            bands and the allowed datacenters let them; or of the fullest domain of a further kind that is survived, if
+            they are spread over its domains evenly; the largest of these; 0 if none
     M h[t]  the most that the hard limit on one MSB lets M MSBs hold
 
     The formula and its limits: docs/designs/0026-units-of-the-operators.md.
@@ -82,6 +85,8 @@ def _servers(spec: ReservationSpec, rru: float, table: CostTable) -> float:
     most = {name: _room((share + tolerance) * capacity / rru) for name, share in bands.items()}
     needed = _count(capacity / rru)
     fullest = _fullest_msb(needed, msbs, least, most) if spec.survives_msb_loss else 0.0
+    for kind in spec.survives_loss_of:
+        fullest = max(fullest, _count(needed / max(1, table.domains.get(kind, 1) - 1)))
     limit = np.inf
     if spec.msb_share_max is not None:
         limit = sum(msbs.values()) * _room(spec.msb_share_max * capacity / rru)

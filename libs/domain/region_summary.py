@@ -81,6 +81,7 @@ class RegionSummary:
     degraded              number of them with a shortfall
     capacity_rru          sum of the capacities that they want
     embedded_buffer_rru   sum over the reservations of the largest domain of those whose loss each survives
+    domain_kinds          further kinds of domain of which its servers have places
     shared_buffer_rru     total of the shared buffers
     shortfall_rru         sum of the shortfalls
     places                servers by place and hardware type, ordered by their names
@@ -95,6 +96,7 @@ class RegionSummary:
     degraded: int
     capacity_rru: float
     embedded_buffer_rru: float
+    domain_kinds: tuple[str, ...]
     shared_buffer_rru: float
     shortfall_rru: float
     places: tuple[ServerCounts, ...]

@@ -7,6 +7,7 @@ from typing import Annotated, TypeVar
 
 from pydantic import AwareDatetime, Field
 
+from libs.domain.domain_kind import KINDS_MAX
 from libs.domain.reservation import (
     MOVE_COST_MAX,
     MOVE_COST_MIN,
@@ -33,7 +34,7 @@ class SpecIn(RequestModel):
     """
 
     capacity_rru: Annotated[Number, Field(gt=0, le=1e12)] | None = Field(
-        default=None, description="Guaranteed RRU; after the loss of any one MSB if survives_msb_loss"
+        default=None, description="Guaranteed RRU; after any one loss that survives_msb_loss and survives_loss_of name"
     )
     rru: Annotated[dict[SomeName, _Rru], Field(min_length=1, max_length=500)] | None = Field(
         default=None, description="Hardware type -> RRU of one server; absent types are not used"
@@ -49,6 +50,11 @@ class SpecIn(RequestModel):
     )
     host_profile: Name = "default"
     survives_msb_loss: Flag = True
+    survives_loss_of: Annotated[list[SomeName], Field(max_length=KINDS_MAX)] = Field(
+        default_factory=list,
+        description="Further kinds of domain, such as network_block: the capacity is also there after the loss of any "
+        "one domain of each. The region's summary lists its kinds (domain_kinds)",
+    )
     msb_spread_limit: _Limit | None = Field(
         default=None, description="Share of the capacity that one MSB may hold without a penalty; null: any"
     )
@@ -90,10 +96,12 @@ class SpecIn(RequestModel):
         """
         capacity_rru, rru, unit = self._capacity(before)
         base = before or ReservationSpec(capacity_rru=capacity_rru, rru=rru)
-        terms = {"host_profile", "survives_msb_loss", "msb_spread_limit", "rack_spread_limit", "affinity"}
+        survived = {"survives_msb_loss", "survives_loss_of"}
+        terms = survived | {"host_profile", "msb_spread_limit", "rack_spread_limit", "affinity"}
         kept = terms | {"priority", "move_cost", "msb_share_max", "datacenters", "starts_at", "ends_at"}
         values = {name: getattr(self if name in self.model_fields_set else base, name) for name in kept}
-        values["datacenters"] = tuple(sorted(set(values["datacenters"])))
+        for name in ("datacenters", "survives_loss_of"):
+            values[name] = tuple(sorted(set(values[name])))
         own = self.rru is not None or unit is CapacityUnit.COUNT
         values["workload_class"] = (
             self.workload_class if own or "workload_class" in self.model_fields_set else base.workload_class
@@ -130,6 +138,7 @@ class SpecOut(ResponseModel):
     workload_class: str | None = Field(description="Class of the catalogue that rru follows; null: rru is its own")
     host_profile: str
     survives_msb_loss: bool
+    survives_loss_of: list[str]
     msb_spread_limit: float | None
     rack_spread_limit: float | None
     affinity: dict[str, float]

@@ -58,6 +58,10 @@ def _tell_reservation(found: Json) -> None:
         row[str(used.index(holding["hardware_type"]))] = holding["servers"]
     print_rows(list(by_msb.values()), {"MSB": "msb", **{name: str(k) for k, name in enumerate(used)}})
     stdout.print()
+    if found["held_after_further_losses"]:
+        losses = {"LOST KIND": "kind", "ITS LARGEST": "domain", "HELD WITHOUT IT": "held_after_rru"}
+        print_rows(found["held_after_further_losses"], losses)
+        stdout.print()
     types = [
         use | {"others": [f"{one['reservation']} {one['servers']}" for one in use["holders"]]} for use in found["types"]
     ]

@@ -43,6 +43,15 @@ SurvivesOption = Annotated[
     bool | None,
     typer.Option("--survive-msb-loss/--no-survive-msb-loss", help="the capacity remains after the loss of any one MSB"),
 ]
+SurvivesLossOfOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--survive-loss-of",
+        "--survives-loss-of",
+        metavar="KIND",
+        help="likewise of any one domain of a further kind, such as network_block; repeatable",
+    ),
+]
 MsbLimitOption = Annotated[float | None, typer.Option(help="share of the capacity in one MSB; a larger share costs")]
 RackLimitOption = Annotated[float | None, typer.Option(help="likewise in one rack")]
 AffinityOption = Annotated[
@@ -71,6 +80,7 @@ def spec_of(
     hardware_type: TypesOption = None,
     host_profile: HostProfileOption = None,
     survive_msb_loss: SurvivesOption = None,
+    survive_loss_of: SurvivesLossOfOption = None,
     msb_spread_limit: MsbLimitOption = None,
     rack_spread_limit: RackLimitOption = None,
     affinity: AffinityOption = None,
@@ -93,6 +103,7 @@ def spec_of(
         "hardware_types": list(hardware_type) if hardware_type else None,
         "host_profile": host_profile,
         "survives_msb_loss": survive_msb_loss,
+        "survives_loss_of": list(survive_loss_of) if survive_loss_of else None,
         "msb_spread_limit": msb_spread_limit,
         "rack_spread_limit": rack_spread_limit,
         "affinity": _pairs(affinity, "--affinity", float),

@@ -70,11 +70,12 @@ def status(
             }
         )
         return
+    loss = " or ".join(["an MSB", *(f"a {kind}" for kind in summary["domain_kinds"])])
     say(
         f"{region}: {plural(summary['reservations'], 'reservation')}, shared buffers included, "
         f"{summary['degraded']} of them short; "
         f"{summary['capacity_rru']:,.1f} RRU wanted, {summary['shortfall_rru']:,.1f} short; "
-        f"{summary['embedded_buffer_rru']:,.1f} RRU embedded for the loss of an MSB, "
+        f"{summary['embedded_buffer_rru']:,.1f} RRU embedded for the loss of {loss}, "
         f"{summary['shared_buffer_rru']:,.1f} shared for random failures"
     )
     if summary["readiness"] is not None:

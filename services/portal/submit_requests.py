@@ -18,6 +18,7 @@ from libs.store.fleet.known_names import known_datacenters, known_hardware_types
 from libs.store.fleet.regions import load_region
 from libs.store.platform.database import Transaction
 from libs.store.platform.refusals import NotFound
+from libs.web.domain_kinds import wrong_kinds
 from libs.web.names import unknown_name
 from libs.web.problems import FieldError, Problem, invalid
 from libs.web.rru_classes import with_class
@@ -174,6 +175,7 @@ def _require_known(tx: Transaction, region: Region, spec: ReservationSpec) -> No
     errors += [
         unknown_name("spec.datacenters", "datacenter", d, datacenters) for d in spec.datacenters if d not in datacenters
     ]
+    errors += wrong_kinds(tx, region, spec.survives_loss_of)
     if errors:
         raise invalid(*errors)
 

@@ -213,7 +213,8 @@ def _times(spec: ReservationSpec) -> dict[str, datetime | None]:
 def spec_of_json(saved: Mapping[str, object]) -> ReservationSpec:
     """Return a spec from its JSON object, the inverse of spec_json."""
     fields: dict[str, Any] = {**saved, "unit": CapacityUnit(str(saved["unit"]))}
-    fields["datacenters"] = tuple(fields.get("datacenters", ()))
+    for name in ("datacenters", "survives_loss_of"):
+        fields[name] = tuple(fields.get(name, ()))
     for name in ("starts_at", "ends_at"):  # requests older than the windows of reservations lack them
         at = saved.get(name)
         fields[name] = None if at is None else datetime.fromisoformat(str(at))

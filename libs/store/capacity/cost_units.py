@@ -17,6 +17,7 @@ from libs.store.platform.database import Transaction
 _MSBS = """
     SELECT datacenters.name, count(*) FROM msbs JOIN datacenters USING (datacenter_id)
     WHERE msbs.region_id = :region_id GROUP BY 1"""
+_DOMAINS = "SELECT kind, count(*) FROM domains WHERE region_id = :region_id GROUP BY 1"
 _USES = f"""
     WITH mine AS (
         SELECT * FROM reservations
@@ -41,7 +42,7 @@ _USES = f"""
         FROM by_type GROUP BY 1
     )
     SELECT owner, reservation_id, name, deleted_at IS NULL AS live, capacity_rru, survives_msb_loss,
-           msb_share_max,
+           survives_loss_of, msb_share_max,
            coalesce(held, '{{}}') AS held, coalesce(targeted, '{{}}') AS targeted,
            coalesce((SELECT jsonb_object_agg(hardware_types.name, rru)
                      FROM reservation_rru JOIN hardware_types USING (hardware_type_id)
@@ -80,10 +81,16 @@ class Use:
 
 
 def load_cost_table(tx: Transaction, region: Region) -> CostTable:
-    """Return the cost units of all hardware types, and the MSBs of the region."""
+    """Return the cost units of all hardware types, and the MSBs and further domains of the region."""
     units = load_units(tx, region.region_id)
     msbs = tx.execute(sa.text(_MSBS), {"region_id": region.region_id}).tuples().all()
-    return CostTable(units=units, msbs=dict(msbs), affinity_tolerance=region.policy.affinity_tolerance)
+    domains = tx.execute(sa.text(_DOMAINS), {"region_id": region.region_id}).tuples().all()
+    return CostTable(
+        units=units,
+        msbs=dict(msbs),
+        affinity_tolerance=region.policy.affinity_tolerance,
+        domains=dict(domains),
+    )
 
 
 def load_uses(tx: Transaction, region_id: int, owners: Sequence[str], table: CostTable) -> list[Use]:
@@ -113,6 +120,7 @@ def _spec(row: sa.RowMapping) -> ReservationSpec:
         capacity_rru=row["capacity_rru"],
         rru=row["rru"],
         survives_msb_loss=row["survives_msb_loss"],
+        survives_loss_of=tuple(row["survives_loss_of"]),
         affinity=row["affinity"],
         msb_share_max=row["msb_share_max"],
         datacenters=tuple(row["datacenters"]),

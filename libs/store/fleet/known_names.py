@@ -5,7 +5,18 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from libs.store.platform.database import Transaction
-from libs.store.tables import datacenters, hardware_types, msbs, racks, regions, reservation_rru, reservations, servers
+from libs.store.tables import (
+    datacenters,
+    domains,
+    hardware_types,
+    msbs,
+    racks,
+    regions,
+    reservation_rru,
+    reservations,
+    server_domains,
+    servers,
+)
 
 
 def known_regions(tx: Transaction) -> frozenset[str]:
@@ -26,6 +37,24 @@ def known_datacenters(tx: Transaction, region_id: int) -> frozenset[str]:
 def known_msbs(tx: Transaction, region_id: int) -> frozenset[str]:
     """Return the names of a region's MSBs."""
     return frozenset(tx.execute(sa.select(msbs.c.name).where(msbs.c.region_id == region_id)).scalars())
+
+
+def known_kinds(tx: Transaction, region_id: int) -> tuple[str, ...]:
+    """Return the further kinds of domain that a region has, by name."""
+    query = sa.select(domains.c.kind).where(domains.c.region_id == region_id).distinct().order_by(domains.c.kind)
+    return tuple(tx.execute(query).scalars())
+
+
+def placed_kinds(tx: Transaction, region_id: int) -> tuple[str, ...]:
+    """Return those of `known_kinds` of which a server of the region has a place."""
+    placed = sa.exists().where(
+        servers.c.region_id == region_id,
+        servers.c.decommissioned_at.is_(None),
+        server_domains.c.server_id == servers.c.server_id,
+        server_domains.c.domain_id == domains.c.domain_id,
+    )
+    query = sa.select(domains.c.kind).where(domains.c.region_id == region_id, placed).distinct()
+    return tuple(sorted(tx.execute(query).scalars()))
 
 
 def known_racks(tx: Transaction, region_id: int) -> frozenset[str]:

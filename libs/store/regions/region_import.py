@@ -8,6 +8,7 @@ import numpy as np
 import sqlalchemy as sa
 
 from libs.domain.arrays import Bools, Ints, Names
+from libs.domain.domain_kind import UNPLACED
 from libs.domain.fleet import DELETED, FREE, RegionImage, Reservations
 from libs.domain.plan import PlanKind
 from libs.domain.region import Region
@@ -112,9 +113,11 @@ def _check(image: RegionImage) -> None:
                 )
     if len(image.snapshot.region.encode()) > REGION_BYTES_MAX:
         raise NotPossible("region", f"{image.snapshot.region[:40]!r}: at most {REGION_BYTES_MAX} bytes in UTF-8")
-    for row in np.flatnonzero(image.snapshot.reservations.survives_loss_of.any(1)):
-        message = f"{q.name[row]}: the platform does not keep it yet; `plimsoll solve` does, on the folder"
-        raise NotPossible("survives_loss_of", message)
+    for k, kind in enumerate(t.kinds):
+        named = np.flatnonzero(q.survives_loss_of[:, k])
+        if len(named) and not (image.snapshot.servers.domain[:, k] != UNPLACED).any():
+            message = f"{q.name[named[0]]}: no server has a place of the kind {kind.name}: fill domain:{kind.name}"
+            raise NotPossible("survives_loss_of", message)
     _check_buffers(image)
     for field in ("region", "hardware_type", "workload_class"):
         for name in columns[field]:

@@ -11,6 +11,7 @@ from libs.domain.server_counts import ServerCounts
 from libs.store.capacity.coverage import SHORT, coverage_query
 from libs.store.capacity.readiness import load_region_readiness
 from libs.store.capacity.readiness_history import load_worst
+from libs.store.fleet.known_names import placed_kinds
 from libs.store.fleet.regions import load_region
 from libs.store.platform.database import Transaction
 from libs.store.platform.load_figures import load_last_solves
@@ -47,6 +48,7 @@ def load_region_summary(tx: Transaction, region_name: str) -> RegionSummary:
     return RegionSummary(
         hardware_types=_by_type(places),
         places=places,
+        domain_kinds=placed_kinds(tx, region_id),
         **{**covered, "short": tuple(ShortReservation(**one) for one in covered["short"])},
         readiness=load_region_readiness(tx, [region_name]).get(region_name),
         worst=load_worst(tx, region_id, most=NAMED_MAX),

@@ -10,25 +10,34 @@ from libs.domain.region_supply import TypeSupply
 from libs.store.fleet.regions import load_region
 from libs.store.platform.database import Transaction
 
-# The servers of the worst MSB are what a reservation lacks when that MSB fails.
+# The servers of the worst domain are what a reservation lacks when that domain fails.
 _SUPPLY = sa.text("""
     WITH fleet AS (
         SELECT server_id, rack_id, msb_id, hardware_type_id, target_reservation_id
         FROM servers JOIN racks USING (region_id, rack_id)
         WHERE region_id = :region_id AND decommissioned_at IS NULL
-    ), per_msb AS (
-        SELECT reservation_id, msb_id, hardware_type_id, count(*) AS servers, sum(rru) AS rru
+    ), per_domain AS (
+        SELECT reservation_id, '' AS lost, msb_id AS domain_id, hardware_type_id, count(*) AS servers, sum(rru) AS rru
         FROM fleet JOIN reservations ON reservation_id = target_reservation_id
         JOIN reservation_rru USING (reservation_id, hardware_type_id)
         WHERE survives_msb_loss AND kind = 'guaranteed' AND deleted_at IS NULL
-        GROUP BY 1, 2, 3
+        GROUP BY 1, 2, 3, 4
+        UNION ALL
+        SELECT reservation_id, lost, coalesce(domain_id, 0), hardware_type_id, count(*), sum(rru)
+        FROM (SELECT reservation_id, unnest(survives_loss_of) AS lost FROM reservations
+              WHERE region_id = :region_id AND kind = 'guaranteed' AND deleted_at IS NULL
+                AND survives_loss_of <> '{}') AS named
+        JOIN fleet ON target_reservation_id = reservation_id
+        JOIN reservation_rru USING (reservation_id, hardware_type_id)
+        LEFT JOIN server_domains ON server_domains.server_id = fleet.server_id AND kind = lost
+        GROUP BY 1, 2, 3, 4
     ), worst AS (
-        SELECT DISTINCT ON (reservation_id) reservation_id, msb_id
-        FROM (SELECT reservation_id, msb_id, sum(rru) AS rru FROM per_msb GROUP BY 1, 2) AS sums
-        ORDER BY reservation_id, rru DESC, msb_id
+        SELECT DISTINCT ON (reservation_id) reservation_id, lost, domain_id
+        FROM (SELECT reservation_id, lost, domain_id, sum(rru) AS rru FROM per_domain GROUP BY 1, 2, 3) AS sums
+        ORDER BY reservation_id, rru DESC, lost, domain_id
     ), embedded AS (
-        SELECT hardware_type_id, sum(servers)::bigint AS servers FROM per_msb JOIN worst USING (reservation_id, msb_id)
-        GROUP BY 1
+        SELECT hardware_type_id, sum(servers)::bigint AS servers
+        FROM per_domain JOIN worst USING (reservation_id, lost, domain_id) GROUP BY 1
     ), bound AS (
         SELECT target_reservation_id AS reservation_id, count(*) AS servers FROM fleet
         WHERE target_reservation_id IS NOT NULL GROUP BY 1

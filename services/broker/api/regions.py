@@ -150,7 +150,12 @@ class RegionSummaryOut(ResponseModel):
     reservations: int
     degraded: int = Field(description="Reservations whose targets fall short of their capacity")
     capacity_rru: float
-    embedded_buffer_rru: float
+    embedded_buffer_rru: float = Field(
+        description="Sum over reservations of the RRU in the domain whose loss takes most, of those that each survives"
+    )
+    domain_kinds: list[str] = Field(
+        description="Further kinds of domain of which servers have places; survives_loss_of of a request may name them"
+    )
     shared_buffer_rru: float
     shortfall_rru: float
     short: list[ShortReservationOut] = Field(

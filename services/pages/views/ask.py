@@ -19,6 +19,8 @@ from services.pages.visit import Shown, Visit, go_to, segment, to_region
 
 RRU_PREFIX = "rru:"
 """Prefix of the form's field with the RRU of a hardware type."""
+KIND_PREFIX = "survives:"
+"""Prefix of the form's field that names a further kind of domain whose loss is survived."""
 _KINDS = {"granted": "good", "degraded": "warn", "rejected": "bad", "awaiting_approval": "info"}
 _REFUSED = (400, 403, 404, 409, 422, 428, 429)
 
@@ -46,7 +48,7 @@ def show_ask(visit: Visit) -> Shown | Response:
             if not dry_run:
                 query = urlencode({"reservation": answer["reservation"]})
                 return go_to(f"{to_region(region, 'requests')}?{query}")
-    types = visit.api.get(f"/v1/regions/{segment(region)}/summary")["hardware_types"]
+    summary = visit.api.get(f"/v1/regions/{segment(region)}/summary")
     classes = visit.api.items(f"/v1/regions/{segment(region)}/rru-classes")
     name = resized["name"] if resized else form.get("name") or "NAME"
     return Shown(
@@ -60,7 +62,8 @@ def show_ask(visit: Visit) -> Shown | Response:
         status=422 if visit.form and (wrong or refused) and not visit.is_fragment else 200,
         values={
             "form": defaultdict(str, form),
-            "types": types,
+            "types": summary["hardware_types"],
+            "kinds": summary["domain_kinds"],
             "classes": classes,
             "resized": resized,
             "answer": answer,
@@ -103,6 +106,7 @@ def _prefilled(visit: Visit, resized: Json | None) -> dict[str, str]:
             "survives_msb_loss": "on" if spec["survives_msb_loss"] else "",
             "workload_class": spec["workload_class"] or "",
             "ends_at": _for_input(spec["ends_at"]),
+            **{f"{KIND_PREFIX}{kind}": "on" for kind in spec["survives_loss_of"]},
         }
         if not spec["workload_class"]:
             form |= {f"{RRU_PREFIX}{kind}": f"{rru:g}" for kind, rru in spec["rru"].items()}
@@ -133,6 +137,9 @@ def _spec(form: Mapping[str, str]) -> Json:
     spec: Json = {
         "capacity_rru": read_number(form, "capacity_rru", needed=True),
         "survives_msb_loss": form.get("survives_msb_loss", "") == "on",
+        "survives_loss_of": [
+            key.removeprefix(KIND_PREFIX) for key in form if key.startswith(KIND_PREFIX) and form[key]
+        ],
         "priority": int(read_number(form, "priority") or 0),
     }
     if form.get("workload_class"):
@@ -146,6 +153,11 @@ def _spec(form: Mapping[str, str]) -> Json:
         if form.get(field):
             spec[field] = read_moment(form, field)
     return spec
+
+
+def _kinds(form: Mapping[str, str]) -> list[str]:
+    """Return the further kinds of domain that are ticked."""
+    return [key.removeprefix(KIND_PREFIX) for key in form if key.startswith(KIND_PREFIX) and form[key]]
 
 
 def _for_input(text: str | None) -> str:
@@ -163,4 +175,5 @@ def _command(region: str, resized: Json | None, form: Mapping[str, Any]) -> tupl
     if form.get("workload_class"):
         given = ["--class", form["workload_class"]]
     owner = ("--owner", form.get("owner") or "OWNER")
+    given += [part for kind in _kinds(form) for part in ("--survive-loss-of", kind)]
     return ("create", form.get("name") or "NAME", *place, *owner, *given, *capacity)

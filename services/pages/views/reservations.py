@@ -123,6 +123,7 @@ def show_reservation(visit: Visit) -> Shown:
         live=not explains,
         values={
             "row": row,
+            "survived": _survived(spec),
             "phase": badge_of(status["phase"]),
             "granted": _condition(row, "Granted"),
             "ready": _condition(row, "Ready"),
@@ -166,22 +167,32 @@ def _explained(visit: Visit, path: str) -> Json:
 
 def _bar(row: Json) -> Json:
     status, promised = row["status"], row["spec"]["capacity_rru"]
-    after, held, target = status["held_after_msb_loss_rru"], status["held_rru"], status["target_rru"]
+    held, target, survived = status["held_rru"], status["target_rru"], _survived(row["spec"])
+    left = [one["held_after_rru"] for one in status["held_after_further_losses"]]
+    if row["spec"]["survives_msb_loss"]:
+        left.append(status["held_after_msb_loss_rru"])
+    after = min(left, default=held)
     parts = [
-        Part("held, whichever MSB goes", "f3", after),
+        Part(f"held, whichever {' or '.join(survived)} goes", "f3", after),
         Part("on its way", "f2", max(0.0, target - held)),
     ]
-    if not row["spec"]["survives_msb_loss"]:
+    if not survived:
         parts = [Part("held", "f3", held), Part("on its way", "f2", max(0.0, target - held))]
     missing = max(0.0, status["shortfall_rru"])
     if missing:
         parts.append(Part("short", "f5", missing))
-    if row["spec"]["survives_msb_loss"]:
-        parts.append(Part("held, and lost with the largest MSB", "f1", held - after))
+    if survived:
+        largest = "MSB" if survived == ["MSB"] else "domain"
+        parts.append(Part(f"held, and lost with the largest {largest}", "f1", held - after))
     return {
         "svg": bar_svg("RRU", parts, whole=promised),
         "legend": legend([*((part.colour, part.name) for part in parts), ("f6", "mark: promised")]),
     }
+
+
+def _survived(spec: Json) -> list[str]:
+    """Return the kinds of domain of which any one may be lost, for people."""
+    return [*(["MSB"] if spec["survives_msb_loss"] else []), *(spaced(one).lower() for one in spec["survives_loss_of"])]
 
 
 def _past(intervals: list[Json], now: datetime, *, survives: bool) -> Markup | None:

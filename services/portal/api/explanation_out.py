@@ -31,7 +31,7 @@ from services.portal.api.explanation_shapes import (
     TypeUseOut,
     ViolationOut,
 )
-from services.portal.api.reservation_out import ready_condition
+from services.portal.api.reservation_out import further_losses, ready_condition
 
 
 def explanation_out(
@@ -46,9 +46,11 @@ def explanation_out(
         reservation=e.reservation,
         capacity_rru=e.capacity_rru,
         survives_msb_loss=e.survives_msb_loss,
+        survives_loss_of=list(reservation.spec.survives_loss_of),
         target_rru=e.standing.total_rru,
         held_rru=reservation.held.total_rru,
         held_after_msb_loss_rru=reservation.held.total_rru - reservation.held.worst_msb_rru,
+        held_after_further_losses=further_losses(reservation),
         ready=ready,
         waits=None if motion.wait is None else DepartureWaitOut.model_validate(motion.wait),
         loans=None if motion.loans is None else LoanSummaryOut.model_validate(motion.loans),

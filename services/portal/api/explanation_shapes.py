@@ -7,7 +7,7 @@ from pydantic import Field
 from libs.web.model import ResponseModel
 from libs.web.motion_out import LoanSummaryOut, UrgentSummaryOut
 from libs.web.wait_out import DepartureWaitOut
-from services.portal.api.reservation_out import Condition
+from services.portal.api.reservation_out import Condition, FurtherLossOut
 
 
 class CostOut(ResponseModel):
@@ -120,11 +120,15 @@ class ExplanationOut(ResponseModel):
     reservation: str
     capacity_rru: float
     survives_msb_loss: bool
+    survives_loss_of: list[str] = Field(description="Further kinds of domain whose loss it survives")
     target_rru: float = Field(
         description="RRU that its target bindings will give. The explanation is about target bindings"
     )
     held_rru: float = Field(description="RRU of the servers that have joined it and are up")
     held_after_msb_loss_rru: float = Field(description="RRU of the same servers without the MSB that gives most")
+    held_after_further_losses: list[FurtherLossOut] = Field(
+        description="The worst loss of each further kind of domain in survives_loss_of"
+    )
     ready: Condition = Field(description="Whether the servers that it holds now keep the promise")
     waits: DepartureWaitOut | None = Field(
         description="Servers that may not leave the reservation yet, and the cause; null: all may leave"

@@ -136,7 +136,7 @@ def reservation_out(
             target_rru=target.total_rru,
             held_rru=reservation.held.total_rru,
             held_after_msb_loss_rru=reservation.held.total_rru - reservation.held.worst_msb_rru,
-            held_after_further_losses=_further_losses(reservation),
+            held_after_further_losses=further_losses(reservation),
             availability_30d=history.availability.share,
             watched_30d_s=history.availability.watched_s,
             numbers={} if reservation.finding is None else dict(reservation.finding.numbers),
@@ -235,7 +235,8 @@ def _granted(reservation: Reservation) -> Condition:
     )
 
 
-def _further_losses(reservation: Reservation) -> list[FurtherLossOut]:
+def further_losses(reservation: Reservation) -> list[FurtherLossOut]:
+    """Return the worst loss of each further kind of domain that the reservation survives, by what it holds now."""
     held = reservation.held
     worst = {one.kind: one for one in held.further}
     return [

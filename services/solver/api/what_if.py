@@ -14,6 +14,7 @@ from libs.store.capacity.reservations import live_names
 from libs.store.fleet.known_names import hardware_types_of, known_datacenters, known_msbs, known_racks
 from libs.store.plans.simulations import load_owners
 from libs.store.platform.database import Transaction
+from libs.web.domain_kinds import wrong_kinds
 from libs.web.model import Name, Number, RequestModel, SomeName, Whole
 from libs.web.names import unknown_name
 from libs.web.policy_model import policy_change
@@ -89,7 +90,10 @@ def to_what_if(tx: Transaction, region: Region, body: SimulationIn) -> WhatIf:
     specs = []
     for k, new in enumerate(body.create):
         try:
-            specs.append(with_class(tx, region.region_id, new.spec.to_spec()))
+            spec = new.spec.to_spec()
+            if wrong := wrong_kinds(tx, region, spec.survives_loss_of):
+                raise invalid(*wrong)
+            specs.append(with_class(tx, region.region_id, spec))
         except Problem as problem:
             errors += [e.model_copy(update={"field": f"create[{k}].{e.field}"}) for e in problem.errors]
     if errors:

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from libs.domain.cost_units import CostTable, most_cost_units
 from libs.domain.reservation import ReservationSpec
 
-TABLE = CostTable(units={"big": 2.5}, msbs={"dc-00": 2, "dc-01": 2}, affinity_tolerance=0.05)
+TABLE = CostTable(
+    units={"big": 2.5}, msbs={"dc-00": 2, "dc-01": 2}, affinity_tolerance=0.05, domains={"block": 3, "row": 6}
+)
 
 
 def most(capacity_rru: float, **spec: Any) -> float:
@@ -35,6 +37,9 @@ def most(capacity_rru: float, **spec: Any) -> float:
         # One server in dc-00 at most, so that one MSB of dc-01 may have 9 of 18.
         (10, {"affinity": {"dc-00": 0.1}, "survives_msb_loss": True}, 19),
         (10, {"affinity": {"dc-00": 0.5, "dc-01": 0.5}, "datacenters": ("dc-01",)}, 10),
+        (10, {"survives_loss_of": ("block",)}, 15),  # over three blocks
+        (10, {"survives_loss_of": ("row",)}, 12),
+        (10, {"survives_msb_loss": True, "survives_loss_of": ("block", "row")}, 15),  # one loss at a time
         (10, {"survives_msb_loss": True, "msb_share_max": 0.5}, 14),
         (10, {"survives_msb_loss": True, "msb_share_max": 0.3}, 12),  # never all that it needs
         (10, {"rru": {"small": 4.0}, "msb_share_max": 0.3}, 0),  # no server of 4 RRU fits below 3 RRU

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 
+from libs.domain.domain_kind import UNPLACED
 from libs.domain.fleet import DELETED, RegionImage
 from libs.domain.policy import RegionPolicy
 from libs.domain.reservation import CapacityUnit, ReservationSpec
@@ -309,10 +310,31 @@ def test_servers_keep_their_domains_of_further_kinds(database: Database) -> None
     assert listed["server-01"] == {}
 
 
-def test_a_promise_that_the_platform_does_not_keep_is_refused(database: Database) -> None:
+def test_a_promise_of_a_further_kind_is_kept_through_import_and_export(database: Database) -> None:
+    guarded = ReservationSpec(capacity_rru=1, rru={"hw-a": 1.0}, survives_loss_of=("network_block",))
+    plain = ReservationSpec(capacity_rru=1, rru={"hw-a": 1.0})
+    image = region_image(
+        "west",
+        reservations={"plain": plain, "web": guarded},
+        domains={"network_block": {"server-00": "b0"}, "power_row": {"server-01": "p0"}},
+    )
+    with database.write() as tx:
+        import_region(tx, image, actor="olga", now=NOW)
+    with database.snapshot() as tx:
+        found = load_region_image(tx, "west")
+    for snapshot in (found.snapshot, load_region(dump_region(found), name="east").snapshot):
+        assert [kind.name for kind in snapshot.topology.kinds] == ["network_block", "power_row"]
+        assert snapshot.reservations.name.tolist() == ["plain", "web"]
+        assert snapshot.reservations.survives_loss_of.tolist() == [[False, False], [True, False]]
+
+
+def test_a_promise_of_a_kind_without_places_is_refused(database: Database) -> None:
     guarded = ReservationSpec(capacity_rru=1, rru={"hw-a": 1.0}, survives_loss_of=("network_block",))
     image = region_image("west", reservations={"web": guarded}, domains={"network_block": {"server-00": "b0"}})
-    with pytest.raises(NotPossible, match="web: the platform") as refused, database.write() as tx:
+    nowhere = dataclasses.replace(image.snapshot.servers, domain=np.full_like(image.snapshot.servers.domain, UNPLACED))
+    image = dataclasses.replace(image, snapshot=dataclasses.replace(image.snapshot, servers=nowhere))
+    expected = "web: no server has a place of the kind network_block: fill domain:network_block"
+    with pytest.raises(NotPossible, match=expected) as refused, database.write() as tx:
         import_region(tx, image, actor="olga", now=NOW)
     assert refused.value.field == "survives_loss_of"
 

@@ -1,8 +1,10 @@
 """The supply of a region: servers less buffers and retirements, with refreshed and delivered ones."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+import sqlalchemy as sa
 
 from libs.domain.region_supply import Delivery, ServerUnits, capacity_by_type, with_deliveries
 from libs.domain.reservation import ReservationSpec
@@ -52,6 +54,29 @@ def test_buffers_are_not_supply(database):
     a, b = found["hw-a"], found["hw-b"]
     assert (a.servers, a.embedded_buffer, a.shared_buffer, a.usable) == (8, 2, 2, 4)
     assert (b.servers, b.embedded_buffer, b.shared_buffer, b.usable) == (8, 1, 0, 7)
+
+
+def test_the_embedded_buffer_is_the_worst_domain_of_any_kind_that_is_survived(database):
+    """web has three servers in msb-00, of which one is hw-b, and three hw-a in the block b0."""
+    servers = {"server-00": "b0", "server-01": "b0", "server-08": "b0", "server-04": "b1"}
+    stored(
+        database,
+        region_image(
+            "east",
+            racks_per_msb=2,
+            hardware_types=("hw-a", "hw-b"),
+            reservations={"web": replace(SURVIVES, rru={"hw-a": 1.0, "hw-b": 1.0}, survives_loss_of=("block",))},
+            current=dict.fromkeys(servers, "web"),
+            domains={"block": servers},
+        ),
+    )
+    with database.snapshot() as tx:
+        found = {one.hardware_type: one.embedded_buffer for one in load_region_supply(tx, "east", at=NOW)}
+    assert found == {"hw-a": 2, "hw-b": 1}, "msb-00 has 00, 01 and 04; the block has as much, and MSBs come first"
+    with database.write() as tx:
+        tx.execute(sa.text("UPDATE reservations SET survives_msb_loss = false WHERE survives_loss_of <> '{}'"))
+        found = {one.hardware_type: one.embedded_buffer for one in load_region_supply(tx, "east", at=NOW)}
+    assert found == {"hw-a": 3, "hw-b": 0}
 
 
 def test_announced_retirements_leave_at_their_date(database):
