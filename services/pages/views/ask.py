@@ -137,9 +137,7 @@ def _spec(form: Mapping[str, str]) -> Json:
     spec: Json = {
         "capacity_rru": read_number(form, "capacity_rru", needed=True),
         "survives_msb_loss": form.get("survives_msb_loss", "") == "on",
-        "survives_loss_of": [
-            key.removeprefix(KIND_PREFIX) for key in form if key.startswith(KIND_PREFIX) and form[key]
-        ],
+        "survives_loss_of": _kinds(form),
         "priority": int(read_number(form, "priority") or 0),
     }
     if form.get("workload_class"):
