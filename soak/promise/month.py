@@ -200,6 +200,7 @@ class Month:
             sys.stderr.write(report.line())
             report.save()
 
+        agenda.every(HOUR_S, ends_s, report.end_hour)
         agenda.every(DAY_S, ends_s, report.end_day)
         agenda.every(DAY_S / 4, ends_s, tell)
         with suppress(_TimeIsUp):

@@ -33,7 +33,8 @@ class Report:
 
     plan      the parameters of the run
     file      where `save` writes the figures; None: nowhere
-    by_day    one row for each simulated day that is over
+    by_day    one row for each simulated day that is over. A churn budget is a share of the servers in use at the moment
+              of a solve, so a row has the most that were in use at any hour of the day beside those at its end
     """
 
     plan: Mapping[str, object]
@@ -49,6 +50,7 @@ class Report:
     operators: Operators
     maintainer: Maintainer
     by_day: list[dict[str, object]] = field(default_factory=list)
+    _in_use_most: int = 0
     _began_s: float = field(default_factory=time.monotonic)
 
     def line(self) -> str:
@@ -63,13 +65,18 @@ class Report:
             + "\n"
         )
 
+    def end_hour(self) -> None:
+        """Note the servers that are in use."""
+        self._in_use_most = max(self._in_use_most, int(self.servers.in_use.sum()))
+
     def end_day(self) -> None:
         """Add the row of the day that is over."""
         day = round(self._day()) - 1
         if day < 0:
             return
-        counts = self.servers.counts
-        row: dict[str, object] = {"day": day + 1, "in_use": int(self.servers.in_use.sum())}
+        counts, most = self.servers.counts, self._in_use_most
+        self._in_use_most = 0
+        row: dict[str, object] = {"day": day + 1, "in_use": int(self.servers.in_use.sum()), "in_use_most": most}
         row |= {"preempted_in_use": counts.preempted_by_day[day], "of_the_churn_budget": self._churned().get(day, 0)}
         self.by_day.append(row | self._held() | {n: round(one.ratio, 6) for n, one in self.watcher.least.items()})
 
