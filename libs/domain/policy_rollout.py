@@ -172,3 +172,33 @@ def refusal_to_advance(rollout: PolicyRollout, share: float | None, compared: in
     if compared < COMPARISONS_LEAST:
         return f"{name} has {compared} comparisons in this stage, and needs {COMPARISONS_LEAST}: each solve makes one."
     return None
+
+
+def refusal_to_resume(rollout: PolicyRollout) -> str | None:
+    """Return why the findings of a roll-out cannot be accepted now; None: they can."""
+    return None if rollout.held else f"Roll-out {rollout.policy_rollout_id} is not held."
+
+
+def refusal_to_take_back(rollout: PolicyRollout, policy: RegionPolicy) -> str | None:
+    """Return why a roll-out cannot be taken back now; None: it can. `policy` is the region's."""
+    name = f"Roll-out {rollout.policy_rollout_id}"
+    if rollout.stage not in (*OPEN, RolloutStage.ALL):
+        return f"{name} is in the stage {rollout.stage}: there is nothing to take back."
+    if rollout.stage is RolloutStage.ALL and rollout.new_policy(policy) != policy:
+        return f"The policy of {rollout.region} was changed after {name}: set its fields with `plimsoll policy --set`."
+    return None
+
+
+def refusals(rollout: PolicyRollout, policy: RegionPolicy, compared: int) -> dict[str, str | None]:
+    """Return why each command cannot work now: a canary or a larger one, all, resume and back. None: it can.
+
+    policy    the region's
+    compared  number of comparisons in the present stage
+    """
+    larger = (1.0 + (rollout.share or 0.0)) / 2
+    return {
+        "canary": refusal_to_advance(rollout, larger, compared),
+        "all": refusal_to_advance(rollout, None, compared),
+        "resume": refusal_to_resume(rollout),
+        "back": refusal_to_take_back(rollout, policy),
+    }

@@ -6,13 +6,19 @@ from dataclasses import replace
 from datetime import datetime
 
 from libs.domain.approval import Approval, ApprovalKind, Cause
-from libs.domain.policy_rollout import OPEN, PolicyRollout, RolloutStage, refusal_to_advance
+from libs.domain.policy_rollout import (
+    PolicyRollout,
+    RolloutStage,
+    refusal_to_advance,
+    refusal_to_resume,
+    refusal_to_take_back,
+)
 from libs.domain.region import Region
 from libs.store.capacity.approvals import ask_for_approval, supersede_of_policy
 from libs.store.plans.policy_comparisons import count_comparisons
 from libs.store.platform.database import Transaction
 from libs.store.regions.region_policies import update_policy
-from libs.store.regions.rollout_stages import enter_stage
+from libs.store.regions.rollout_stages import enter_stage, resume_rollout
 from libs.web.problems import Problem
 
 
@@ -68,6 +74,20 @@ def ask_to_advance(
     )
 
 
+def accept_findings(
+    tx: Transaction, region: Region, rollout: PolicyRollout, *, actor: str, reason: str, now: datetime
+) -> PolicyRollout:
+    """Accept the findings that hold the roll-out. The caller has locked the region and the roll-out.
+
+    Raises Problem (409) if it is not held.
+    """
+    refusal = refusal_to_resume(rollout)
+    if refusal is not None:
+        raise Problem(409, "wrong_phase", refusal)
+    generation = rollout.generation
+    return resume_rollout(tx, region, rollout, generation=generation, actor=actor, reason=reason, now=now)
+
+
 def take_back(
     tx: Transaction, region: Region, rollout: PolicyRollout, *, actor: str, reason: str, now: datetime
 ) -> PolicyRollout:
@@ -75,12 +95,9 @@ def take_back(
 
     A way back waits for no approval. Raises Problem (409) if the roll-out is over, or if the policy was changed since.
     """
-    name = f"Roll-out {rollout.policy_rollout_id}"
-    if rollout.stage not in (*OPEN, RolloutStage.ALL):
-        raise Problem(409, "wrong_phase", f"{name} is in the stage {rollout.stage}: there is nothing to take back.")
-    if rollout.stage is RolloutStage.ALL and rollout.new_policy(region.policy) != region.policy:
-        detail = f"The policy of {region.name} was changed after {name}: set its fields with `plimsoll policy --set`."
-        raise Problem(409, "wrong_phase", detail)
+    refusal = refusal_to_take_back(rollout, region.policy)
+    if refusal is not None:
+        raise Problem(409, "wrong_phase", refusal)
     supersede_of_policy(tx, region.region_id, decided_by=actor, reason="RolloutTakenBack", now=now)
     back = enter_stage(
         tx,

@@ -3,32 +3,32 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, Protocol
 
 from fastapi import APIRouter, Depends, Path, Query, Response
 from pydantic import ConfigDict, Field
 
-from libs.domain.policy_rollout import ComparisonStatus, PolicyRollout, RolloutStage
-from libs.domain.principal import Role
+from libs.domain.policy_rollout import ComparisonStatus, PolicyRollout, RolloutStage, refusals
+from libs.domain.principal import Principal, Role
 from libs.domain.region import Region
 from libs.reconcile.errors import StaleGeneration
 from libs.store.fleet.policy_rollouts import list_rollouts, load_rollout
 from libs.store.fleet.regions import load_region
 from libs.store.plans.policy_comparisons import count_comparisons, list_comparisons
 from libs.store.platform.database import Transaction
-from libs.store.regions.rollout_stages import create_rollout, resume_rollout
+from libs.store.regions.rollout_stages import create_rollout
 from libs.web.approval_out import ApprovalOut
 from libs.web.auth import Asking, require
-from libs.web.context import Context
+from libs.web.context import Context, WebContext
 from libs.web.cursors import Paging, next_cursor
 from libs.web.generations import ExpectedGeneration, etag
-from libs.web.idempotency import Answer, Write
+from libs.web.idempotency import Answer, Write, Writer
 from libs.web.model import ID_MAX, Number, PageOf, RequestModel, ResponseModel, SomeName
 from libs.web.openapi import headers, problems
 from libs.web.policy_model import policy_change
-from libs.web.problems import FieldError, Problem, invalid
+from libs.web.problems import FieldError, invalid
 from libs.web.reasons import GivenReason
-from services.broker.policy_rollout_commands import ask_to_advance, take_back
+from services.broker.policy_rollout_commands import accept_findings, ask_to_advance, take_back
 
 router = APIRouter(prefix="/v1/policy-rollouts", tags=["regions"])
 _NOUN, _COMPARISONS = "policy rollouts", "policy comparisons"
@@ -88,6 +88,9 @@ class RolloutOut(ResponseModel):
     only_at_all: list[str] = Field(description="Changed fields that hold for a whole region: no canary shows them")
     held: list[FindingOut] = Field(description="What holds it; empty: it may advance")
     compared: int = Field(description="Comparisons with real solves in this stage")
+    refusals: dict[Literal["canary", "all", "resume", "back"], str | None] = Field(
+        description="Why each command cannot work now; null: it can. `canary` is one of a larger share"
+    )
     started_by: str
     reason: str = Field(description="Why it was started")
     created_at: datetime
@@ -226,23 +229,7 @@ def post_resume(
     context: Context,
 ) -> Response:
     """Accept the findings that hold a roll-out. It stays in its stage, and its shadow solves go on."""
-
-    def effect(tx: Transaction) -> Answer:
-        region, rollout = _locked(tx, policy_rollout_id, expected)
-        if not rollout.held:
-            raise Problem(409, "wrong_phase", f"Roll-out {policy_rollout_id} is not held.")
-        after = resume_rollout(
-            tx,
-            region,
-            rollout,
-            generation=expected,
-            actor=principal.name,
-            reason=body.reason,
-            now=context.clock.now(),
-        )
-        return Answer(200, _out(tx, after), etag(after.generation))
-
-    return write.once(effect)
+    return _commanded(accept_findings, policy_rollout_id, body, expected, write, principal, context)
 
 
 @router.post(
@@ -261,10 +248,31 @@ def post_back(
     context: Context,
 ) -> Response:
     """Take a roll-out back, from any stage and at once: the next solve has the policy from before it."""
+    return _commanded(take_back, policy_rollout_id, body, expected, write, principal, context)
+
+
+class _Command(Protocol):
+    """A command to a roll-out. It takes the locked region and roll-out, and returns the roll-out after it."""
+
+    def __call__(
+        self, tx: Transaction, region: Region, rollout: PolicyRollout, /, *, actor: str, reason: str, now: datetime
+    ) -> PolicyRollout: ...
+
+
+def _commanded(
+    command: _Command,
+    policy_rollout_id: int,
+    body: ReasonIn,
+    expected: int,
+    write: Writer,
+    principal: Principal,
+    context: WebContext,
+) -> Response:
+    """Answer a command that needs a reason and no approval with the roll-out after it."""
 
     def effect(tx: Transaction) -> Answer:
         region, rollout = _locked(tx, policy_rollout_id, expected)
-        after = take_back(tx, region, rollout, actor=principal.name, reason=body.reason, now=context.clock.now())
+        after = command(tx, region, rollout, actor=principal.name, reason=body.reason, now=context.clock.now())
         return Answer(200, _out(tx, after), etag(after.generation))
 
     return write.once(effect)
@@ -287,7 +295,11 @@ def _require(found: int, expected: int, noun: str, identifier: object) -> None:
 
 
 def _out(tx: Transaction, rollout: PolicyRollout) -> RolloutOut:
-    fields = {name: getattr(rollout, name) for name in RolloutOut.model_fields if name != "compared"}
-    held = [FindingOut.model_validate(one) for one in rollout.held]
-    counts = {"compared": count_comparisons(tx, rollout), "only_at_all": list(rollout.only_at_all)}
-    return RolloutOut(**fields | counts | {"held": held})
+    compared, policy = count_comparisons(tx, rollout), load_region(tx, rollout.region).policy
+    told: dict[str, Any] = {
+        "held": [FindingOut.model_validate(one) for one in rollout.held],
+        "compared": compared,
+        "only_at_all": list(rollout.only_at_all),
+        "refusals": refusals(rollout, policy, compared),
+    }
+    return RolloutOut(**{name: getattr(rollout, name) for name in RolloutOut.model_fields if name not in told} | told)

@@ -6,7 +6,14 @@ from datetime import UTC, datetime
 import pytest
 
 from libs.domain.policy import RegionPolicy
-from libs.domain.policy_rollout import Finding, PolicyRollout, RolloutStage, condition_of, refusal_to_advance
+from libs.domain.policy_rollout import (
+    Finding,
+    PolicyRollout,
+    RolloutStage,
+    condition_of,
+    refusal_to_advance,
+    refusals,
+)
 from libs.domain.region_condition import ConditionStatus
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
@@ -51,6 +58,31 @@ def test_it_advances_or_says_why_not(
 ) -> None:
     refusal = refusal_to_advance(rollout, share, compared)
     assert refusal is None if why is None else why in str(refusal)
+
+
+NEW = RegionPolicy(buffer_cost=8.0, shortfall_cost=2000.0)
+
+
+@pytest.mark.parametrize(
+    ("rollout", "policy", "possible"),
+    [
+        (SHADOW, RegionPolicy(), {"canary", "back"}),
+        (CANARY, RegionPolicy(), {"canary", "all", "back"}),
+        (replace(CANARY, share=0.999), RegionPolicy(), {"canary", "all", "back"}),
+        (WHOLE, RegionPolicy(), {"all", "back"}),
+        (HELD, RegionPolicy(), {"resume", "back"}),
+        (replace(SHADOW, stage=RolloutStage.ALL), NEW, {"back"}),
+        (replace(SHADOW, stage=RolloutStage.ALL), replace(NEW, buffer_cost=9.0), set()),
+        (replace(SHADOW, stage=RolloutStage.BACK), RegionPolicy(), set()),
+        (replace(SHADOW, stage=RolloutStage.SUPERSEDED), RegionPolicy(), set()),
+    ],
+)
+def test_every_command_says_whether_it_can_work(
+    rollout: PolicyRollout, policy: RegionPolicy, possible: set[str]
+) -> None:
+    told = refusals(rollout, policy, 3)
+    assert {command for command, refusal in told.items() if refusal is None} == possible
+    assert told.keys() == {"canary", "all", "resume", "back"}
 
 
 def test_only_the_canary_stage_has_a_canary() -> None:

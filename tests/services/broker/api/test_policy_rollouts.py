@@ -96,7 +96,11 @@ def test_a_policy_goes_through_its_stages_and_back(
     assert (rollout["only_at_all"], rollout["compared"], rollout["held"]) == (["shortfall_cost"], 0, [])
     early = send(operator, rollout, "advance", share=0.5)
     assert (early.status_code, early.json()["code"]) == (409, "wrong_phase")
-    assert "needs 3" in early.json()["detail"]
+    assert early.json()["detail"] == rollout["refusals"]["canary"]
+    assert "needs 3" in rollout["refusals"]["canary"]
+    resumed = send(operator, rollout, "resume")
+    assert (resumed.status_code, resumed.json()["detail"]) == (409, rollout["refusals"]["resume"])
+    assert rollout["refusals"]["back"] is None
     compared(rollout)
     assert "name its share" in send(operator, rollout, "advance").json()["detail"]
     asked = send(operator, rollout, "advance", share=0.5)
