@@ -157,7 +157,7 @@ def refusal_to_advance(rollout: PolicyRollout, share: float | None, compared: in
     share     of the canary to begin or to widen; None: to all reservations
     compared  number of comparisons in the present stage
     """
-    name = f"Roll-out {rollout.policy_rollout_id}"
+    name = "The roll-out"
     if rollout.stage not in OPEN:
         return f"{name} is in the stage {rollout.stage}: start another one."
     if rollout.held:
@@ -176,16 +176,16 @@ def refusal_to_advance(rollout: PolicyRollout, share: float | None, compared: in
 
 def refusal_to_resume(rollout: PolicyRollout) -> str | None:
     """Return why the findings of a roll-out cannot be accepted now; None: they can."""
-    return None if rollout.held else f"Roll-out {rollout.policy_rollout_id} is not held."
+    return None if rollout.held else "The roll-out is not held."
 
 
 def refusal_to_take_back(rollout: PolicyRollout, policy: RegionPolicy) -> str | None:
     """Return why a roll-out cannot be taken back now; None: it can. `policy` is the region's."""
-    name = f"Roll-out {rollout.policy_rollout_id}"
     if rollout.stage not in (*OPEN, RolloutStage.ALL):
-        return f"{name} is in the stage {rollout.stage}: there is nothing to take back."
+        return f"The roll-out is in the stage {rollout.stage}: there is nothing to take back."
     if rollout.stage is RolloutStage.ALL and rollout.new_policy(policy) != policy:
-        return f"The policy of {rollout.region} was changed after {name}: set its fields with `plimsoll policy --set`."
+        changed = f"The policy of {rollout.region} was changed after the roll-out"
+        return f"{changed}: set its fields with `plimsoll policy --set`."
     return None
 
 

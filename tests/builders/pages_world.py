@@ -22,8 +22,10 @@ from tests.builders.executed_plan import Orchestrator
 from tests.builders.execution import TERMS, two_products
 from tests.builders.flux_world import fill_flux
 from tests.builders.one_process import Platform, SteppedClock, one_process
+from tests.builders.rollout import compare
 
 REGION, QUIET = "west", "east"
+ROLLOUTS = "/v1/policy-rollouts"
 BEGAN = datetime(2026, 11, 20, 6, tzinfo=UTC)
 RRU = {
     "c5.metal": 1.0,
@@ -144,6 +146,7 @@ def _filled(platform: Platform, admin: str, servers: int) -> PagesWorld:
     for _ in range(2):  # read the gates again, and judge them
         moving.tick(0.0)
     fill_flux(platform.database, http, now=platform.clock.now())
+    _roll_out(platform, http, write)
     http.close()
     return world
 
@@ -172,6 +175,23 @@ def _needs_approval(actions: tuple[Action, ...]) -> tuple[Action, ...]:
         replace(one, approval=("NotAutomated",)) if one.phase is Phase.DOWNSIZE and one.region == "east" else one
         for one in actions
     )
+
+
+def _roll_out(platform: Platform, http: httpx.Client, write: Callable[..., httpx.Response]) -> None:
+    """Take a policy of the region back in shadow, and compare the solves so far with another one."""
+
+    def start(policy: dict[str, float], reason: str) -> dict[str, int]:
+        generation = http.get(f"/v1/regions/{REGION}").json()["generation"]
+        body = {"region": REGION, "policy": policy, "reason": reason}
+        made: dict[str, int] = write("POST", ROLLOUTS, body, **{"If-Match": f'"{generation}"'}).json()
+        return made
+
+    first = start({"spread_cost": 0.9}, "two MSBs are nearly full")
+    path = f"{ROLLOUTS}/{first['policy_rollout_id']}/back"
+    write("POST", path, {"reason": "a rack comes instead"}, **{"If-Match": f'"{first["generation"]}"'})
+    second = start({"buffer_cost": 2, "spread_cost": 0.75}, "buffers grew by a tenth")
+    runs = http.get("/v1/solve-runs", params={"region": REGION}).json()["items"]
+    compare(platform.database, second["policy_rollout_id"], runs[::-1], now=platform.clock.now())
 
 
 def _maintain(http: httpx.Client, write: Callable[..., httpx.Response]) -> None:

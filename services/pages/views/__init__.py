@@ -18,6 +18,8 @@ from services.pages.views.quotas import QUOTAS
 from services.pages.views.region import show_first, show_region, show_regions
 from services.pages.views.requests import REQUESTS
 from services.pages.views.reservations import RESERVATIONS, show_reservation
+from services.pages.views.rollout import show_rollout
+from services.pages.views.rollouts import show_rollouts
 from services.pages.views.servers import SERVERS
 from services.pages.views.simulation import show_simulation
 from services.pages.views.solve import show_solve
@@ -51,6 +53,8 @@ FORMS = (
     ("/regions/{region}/approvals", show_approvals),
     ("/regions/{region}/solves", show_solves),
     ("/regions/{region}/solves/{run}", show_solve),
+    ("/regions/{region}/rollouts", show_rollouts),
+    ("/regions/{region}/rollouts/{rollout}", show_rollout),
     ("/regions/{region}/what-if", show_what_if),
     ("/regions/{region}/what-if/{simulation}", show_simulation),
     ("/regions/{region}/quotas", page_of(QUOTAS)),

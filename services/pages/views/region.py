@@ -87,11 +87,16 @@ def _servers_url(region: str, msb: str, hardware_type: str) -> str:
     return f"{to_region(region, 'servers')}?{urlencode({'msb': msb, 'hardware_type': hardware_type})}"
 
 
+def _more_about(region: str, condition: str) -> tuple[str, str]:
+    """Return the page that tells more of a condition, and the words of the link; "" if there is none."""
+    return (to_region(region, "rollouts"), "Open") if condition == "PolicyRollout" else ("", "")
+
+
 def _findings(visit: Visit, region: Json, summary: Json) -> list[Finding]:
     """Return what is amiss or waits, worst first."""
     name = region["name"]
     found = [
-        Finding("bad", spaced(one["reason"]), one["message"])
+        Finding("bad", spaced(one["reason"]), one["message"], *_more_about(name, one["type"]))
         for one in region["conditions"]
         if one["status"] == "False"
     ]

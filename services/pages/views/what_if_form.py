@@ -74,7 +74,7 @@ def read_question(region: str, form: Mapping[str, str]) -> Question:
     withdrawn = _names(form, "withdraw_racks")
     where |= {f"withdraw_racks[{k}]": "withdraw_racks" for k in range(len(withdrawn))}
     body: Json = {
-        "policy": dict(_policy(form)),
+        "policy": read_policy(form),
         "demand": [_demand(form, row) for row in demand],
         "lose": [one for _, one in lose],
         "add_racks": [_racks(form, row) for row in racks],
@@ -162,6 +162,11 @@ def words_of(field: str) -> str:
         if field.startswith(prefix):
             return spaced(field.removeprefix(prefix))
     return spaced(field)
+
+
+def read_policy(form: Mapping[str, str]) -> Json:
+    """Return the new values of the weights that the form fills in. Raises WrongField."""
+    return dict(_policy(form))
 
 
 def _boxes(form: Mapping[str, str]) -> Iterator[tuple[str, Json]]:

@@ -31,6 +31,8 @@ SHOTS = {
     "solves": "/regions/west/solves",
     "solve": "/regions/west/solves/1",
     "two-solves": "/regions/west/solves/3?with=1",
+    "rollouts": "/regions/west/rollouts",
+    "rollout": "/regions/west/rollouts/2",
     "moves": "/regions/west/moves",
     "executions": "/executions",
     "execution": "/executions/2",
