@@ -1,13 +1,15 @@
-"""A platform whose people log in at an issuer on loopback."""
+"""People who log in at an issuer on loopback: their platform, and their steps at the pages."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import quote
 
 import httpx
 from fastapi import FastAPI
+from starlette.testclient import TestClient
 
 from libs.identity.identity import Identity
 from libs.reconcile.clock import SystemClock
@@ -21,6 +23,10 @@ from services.portal.api import ROUTERS as PORTAL
 from tests.builders.issuer import LoopbackIssuer
 from tests.builders.one_process import listening
 from tests.libs.identity.conftest import RULES, RingOnDemand
+
+HOST = "https://pages.example"
+CORP = f"{CALLBACK}/corp"
+ATTEMPT, SESSION = "__Host-plimsoll-login", "__Host-plimsoll"
 
 FILE = """issuers:
   - name: corp
@@ -66,3 +72,32 @@ def login_platform(database: Database, home: Path, *, lab: str = "") -> Iterator
                 issuer.redirect_uris = {f"{url}{CALLBACK}/{name}" for name in ("corp", "lab")}
                 yield issuer, url
         identity.stop()
+
+
+@contextmanager
+def pages_of(api: FastAPI, callback: str | None = HOST + CALLBACK, **secrets: str) -> Iterator[TestClient]:
+    with TestClient(api) as client, httpx.Client(base_url=client.base_url, transport=client._transport) as http:
+        app = create_pages(http, SystemClock(), Issuers(http, callback, secrets))
+        with TestClient(app, base_url=HOST, follow_redirects=False) as browser:
+            browser.headers["Sec-Fetch-Site"] = "same-origin"
+            yield browser
+
+
+def begin(browser: TestClient, back: str = "/tokens") -> str:
+    """Return the address at the issuer."""
+    answer = browser.get(f"/login/with/corp?next={quote(back, safe='')}")
+    assert answer.status_code == 303, answer.text
+    return answer.headers["location"]
+
+
+def log_in(browser: TestClient, issuer: LoopbackIssuer, back: str = "/tokens") -> httpx.Response:
+    return browser.get(issuer.let_in(begin(browser, back)))
+
+
+def refused(browser: TestClient, answer: httpx.Response) -> str:
+    """Return what the page says of a login that failed. It has left no session and no attempt."""
+    assert answer.status_code in range(400, 504), answer.text
+    assert 'role="alert"' in answer.text
+    assert SESSION not in browser.cookies
+    assert ATTEMPT not in browser.cookies
+    return answer.text

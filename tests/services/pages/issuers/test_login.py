@@ -1,84 +1,30 @@
-"""Log in to the pages at an issuer on loopback: the whole way, each check on it, and the end of such a session."""
+"""Log in to the pages at an issuer on loopback: the whole way, and each check on it."""
 
 import hashlib
 import json
 from base64 import urlsafe_b64encode
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
-import httpx
 import pytest
-from fastapi import FastAPI
-from starlette.testclient import TestClient
 
 from libs.identity.identity import Identity
 from libs.identity.sealed import NotSealed, unseal
-from libs.reconcile.clock import SystemClock
-from libs.store.platform import sessions
-from libs.store.platform.database import Database
-from libs.web.app import create_app
-from services.pages.app import create_pages
 from services.pages.attempt import Attempt
-from services.pages.issuers import Issuers
 from services.pages.settings import CALLBACK
-from services.portal.api import ROUTERS as PORTAL
-from tests.builders.issuer import LoopbackIssuer, rsa, sign
-from tests.libs.identity.conftest import RULES, RingOnDemand
-from tests.services.pages.logins import api_of, write_file
-
-HOST = "https://pages.example"
-CORP = f"{CALLBACK}/corp"
-ATTEMPT, SESSION = "__Host-plimsoll-login", "__Host-plimsoll"
-
-
-@pytest.fixture
-def issuer() -> Iterator[LoopbackIssuer]:
-    uris = {HOST + CORP}
-    with LoopbackIssuer(clients={"pages": None}, redirect_uris=uris, groups=["plimsoll-admins"]) as issuer:
-        yield issuer
-
-
-@pytest.fixture
-def file(issuer: LoopbackIssuer, tmp_path: Path) -> Path:
-    file = tmp_path / "issuers.yaml"
-    write_file(file, issuer)
-    return file
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    database = Database(database_url, pool_size=4)
-    yield database
-    database.close()
-
-
-@pytest.fixture
-def identity(file: Path) -> Iterator[Identity]:
-    identity = Identity(file, make_ring=RingOnDemand)
-    yield identity
-    identity.stop()
-
-
-@pytest.fixture
-def api(identity: Identity, database: Database) -> FastAPI:
-    return api_of(identity, database)
-
-
-@contextmanager
-def pages_of(api: FastAPI, callback: str | None = HOST + CALLBACK, **secrets: str) -> Iterator[TestClient]:
-    with TestClient(api) as client, httpx.Client(base_url=client.base_url, transport=client._transport) as http:
-        app = create_pages(http, SystemClock(), Issuers(http, callback, secrets))
-        with TestClient(app, base_url=HOST, follow_redirects=False) as browser:
-            browser.headers["Sec-Fetch-Site"] = "same-origin"
-            yield browser
-
-
-@pytest.fixture
-def browser(api: FastAPI) -> Iterator[TestClient]:
-    with pages_of(api) as browser:
-        yield browser
+from tests.builders.issuer import rsa, sign
+from tests.libs.identity.conftest import RingOnDemand
+from tests.services.pages.logins import (
+    ATTEMPT,
+    CORP,
+    HOST,
+    SESSION,
+    api_of,
+    begin,
+    log_in,
+    pages_of,
+    refused,
+    write_file,
+)
 
 
 def _encoded(**attempt: object) -> str:
@@ -87,26 +33,6 @@ def _encoded(**attempt: object) -> str:
 
 def unsigned(claims: dict[str, object]) -> str:
     return ".".join(_encoded(**part).rstrip("=") for part in ({"alg": "none"}, claims)) + "."
-
-
-def begin(browser: TestClient, back: str = "/tokens") -> str:
-    """Return the address at the issuer."""
-    answer = browser.get(f"/login/with/corp?next={quote(back, safe='')}")
-    assert answer.status_code == 303, answer.text
-    return answer.headers["location"]
-
-
-def log_in(browser: TestClient, issuer: LoopbackIssuer, back: str = "/tokens") -> httpx.Response:
-    return browser.get(issuer.let_in(begin(browser, back)))
-
-
-def refused(browser: TestClient, answer: httpx.Response) -> str:
-    """Return what the page says of a login that failed. It has left no session and no attempt."""
-    assert answer.status_code in range(400, 504), answer.text
-    assert 'role="alert"' in answer.text
-    assert SESSION not in browser.cookies
-    assert ATTEMPT not in browser.cookies
-    return answer.text
 
 
 def test_a_whole_login(browser, issuer, database) -> None:
@@ -342,69 +268,6 @@ def test_a_client_with_a_secret(api, issuer, ways) -> None:
         assert "does not take the pages for its client pages" in refused(browser, log_in(browser, issuer))
     with pages_of(api, corp="s3:cr/t é") as browser:
         assert log_in(browser, issuer).status_code == 303
-
-
-def test_a_session_ends_with_its_token(browser, issuer, database) -> None:
-    issuer.given = {"access_token": issuer.token(groups=issuer.groups, exp=issuer.claims()["iat"] + 300)}
-    answer = log_in(browser, issuer)
-    [cookie] = [one for one in answer.headers.get_list("set-cookie") if one.startswith(f"{SESSION}=")]
-    assert 200 < int(cookie.partition("Max-Age=")[2].partition(";")[0]) <= 300
-    with database.write() as tx:
-        assert sessions.forget_sessions(tx) == 0
-        tx.exec_driver_sql("UPDATE sessions SET bearer_ends_at = now()")
-    answer = browser.get("/tokens")
-    assert (answer.status_code, answer.headers["location"]) == (303, "/login?next=/tokens&ended=1")
-    with database.write() as tx:
-        assert sessions.forget_sessions(tx) == 1
-
-
-def test_a_token_in_its_last_minute_of_tolerance_starts_no_session(browser, issuer) -> None:
-    now = issuer.claims()["iat"]
-    issuer.given = {"access_token": issuer.token(groups=issuer.groups, exp=now - 20)}
-    assert "it has expired" in refused(browser, log_in(browser, issuer))
-
-
-def test_a_token_of_a_far_year_ends_with_the_day(browser, issuer) -> None:
-    issuer.given = {"access_token": issuer.token(groups=issuer.groups, exp=10**12)}
-    assert log_in(browser, issuer).status_code == 303
-
-
-def test_rules_count_at_each_request_and_logout_works_without_a_role(browser, issuer, file, identity) -> None:
-    log_in(browser, issuer)
-    assert browser.get("/tokens").status_code == 200
-    write_file(file, issuer, rules=RULES.replace("plimsoll-admins", "others"))
-    identity.reread()
-    answer = browser.get("/tokens")
-    assert (answer.status_code, "gives you a role" in answer.text) == (403, True)
-    answer = browser.post("/logout")
-    assert (answer.status_code, SESSION in browser.cookies) == (303, False)
-
-
-def test_logout_deletes_the_row(browser, issuer, database) -> None:
-    log_in(browser, issuer)
-    secret = browser.cookies[SESSION]
-    browser.post("/logout")
-    assert browser.get("/tokens", headers={"Cookie": f"{SESSION}={secret}"}).status_code == 303
-    with database.snapshot() as tx:
-        assert tx.exec_driver_sql("SELECT count(*) FROM sessions").scalar_one() == 0
-
-
-def test_without_the_issuers_file_such_sessions_have_ended(browser, issuer, database) -> None:
-    log_in(browser, issuer)
-    api = create_app(title="t", version="1", database=database, clock=SystemClock(), routers=[*PORTAL])
-    with TestClient(api, headers={"Authorization": f"Bearer {browser.cookies[SESSION]}"}) as client:
-        answer = client.get("/v1/whoami")
-    assert (answer.status_code, "session has ended" in answer.json()["detail"]) == (401, True)
-
-
-def test_a_session_starts_no_other_and_a_person_has_few(browser, api, issuer, monkeypatch) -> None:
-    monkeypatch.setattr(sessions, "SESSIONS_MAX", 2)
-    with TestClient(api) as client:
-        headers = {"Authorization": f"Bearer {issuer.token(groups=issuer.groups)}"}
-        made = [client.post("/v1/sessions", headers=headers).json()["secret"] for _ in range(3)]
-        bearers = [{"Authorization": f"Bearer {secret}"} for secret in made]
-        assert [client.get("/v1/whoami", headers=one).status_code for one in bearers] == [401, 200, 200]
-        assert client.post("/v1/sessions", headers=bearers[1]).json()["code"] == "in_session"
 
 
 def test_without_the_setting_people_log_in_with_tokens_alone(api) -> None:
