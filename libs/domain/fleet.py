@@ -58,8 +58,11 @@ class Servers:
                                3.3.1)
     leaving        (S,) bool   a retirement is announced: the server keeps its binding until other servers cover its
                                reservation, and gets no new target
+    drained        (S,) bool   in planned maintenance
     awaited        (S,) bool   down with an MSB that was lost a short time ago: counts as held by its target, and stays
                                there (libs/ras/lost_msbs.py)
+    booked         (S,) bool   kept for a reservation that begins later: a free server gets no target, and a bound one
+                               stays (docs/designs/0056)
     domain         (S, J) int  the server's domain of each of Topology.kinds, or UNPLACED
     generation     (S,) int    row generation at the time of the snapshot
     """
@@ -75,22 +78,24 @@ class Servers:
     leaving: Bools
     drained: Bools
     awaited: Bools
+    booked: Bools
     domain: Indices
     generation: Ints
 
     @property
     def lasting(self) -> Bools:
-        """Return a (S,) mask of the servers that plans may count on: available or awaited, not leaving, not free and
-        drained.
+        """Return a (S,) mask of the servers that plans may count on: available or awaited, and not leaving. A free one
+        is neither drained nor booked.
         """
-        return (self.available | self.awaited) & ~self.leaving & ~(self.drained & (self.target < 0))
+        held_back = (self.drained | self.booked) & (self.target < 0)
+        return (self.available | self.awaited) & ~self.leaving & ~held_back
 
     @property
     def pinned(self) -> Bools:
-        """Return a (S,) mask of the lasting servers that stay where they are bound: those that are awaited, and those
-        in maintenance. The latter could not join another reservation before the maintenance ends.
+        """Return a (S,) mask of the lasting servers that stay where they are bound: those that are awaited, booked,
+        or in maintenance. The latter could not join another reservation before the maintenance ends.
         """
-        return self.lasting & (self.awaited | self.drained)
+        return self.lasting & (self.awaited | self.drained | self.booked)
 
     def __len__(self) -> int:
         return len(self.id)

@@ -10,6 +10,10 @@ COST_MAX = 1e9
 
 REBUILD_AFTER_S_MAX = 30 * 86400.0
 """The longest patience with a lost MSB that the API accepts: 30 days, in seconds."""
+BOOKING_HORIZON_S_MAX = 365 * 86400.0
+"""The longest horizon of bookings that the API accepts: a year, in seconds."""
+BOOKING_LEAD_S_MAX = 7 * 86400.0
+"""The longest time between the beginning and the start of a reservation that the API accepts: 7 days, in seconds."""
 
 
 def _cost(default: float, description: str) -> float:
@@ -22,6 +26,14 @@ def _share(default: float, description: str, *, simulated: bool = True, **bounds
     return field(
         default=default,
         metadata={"description": description, "bounds": {"ge": 0, **bounds}, "simulated": simulated},
+    )
+
+
+def _seconds(default: float, most: float, description: str, *, simulated: bool = False) -> float:
+    """Declare a field that is a time of at most `most` seconds. `simulated` allows a what-if another value."""
+    return field(
+        default=default,
+        metadata={"description": description, "bounds": {"ge": 0, "le": most}, "simulated": simulated},
     )
 
 
@@ -83,14 +95,24 @@ class RegionPolicy:
         le=1,
     )
     """Source: RAS, 4.1.3. A share above 0 allows at least one reservation (docs/designs/0048)."""
-    rebuild_after_s: float = field(
-        default=14400.0,
-        metadata={
-            "description": "Seconds after the loss of an MSB before the embedded buffers that it spent are rebuilt",
-            "bounds": {"ge": 0, "le": REBUILD_AFTER_S_MAX},
-        },
+    rebuild_after_s: float = _seconds(
+        14400.0,
+        REBUILD_AFTER_S_MAX,
+        "Seconds after the loss of an MSB before the embedded buffers that it spent are rebuilt",
+        simulated=True,
     )
     """Four hours. Most MSBs come back sooner, and what is rebuilt must then be given back (docs/designs/0024)."""
+    booking_horizon_s: float = _seconds(
+        3024000.0,
+        BOOKING_HORIZON_S_MAX,
+        "Seconds ahead within which a reservation's start is a promise: servers are booked for it",
+    )
+    """35 days. Booked servers serve only what ends before them, so a longer horizon keeps more of them idle
+    (docs/designs/0056).
+    """
+    booking_lead_s: float = _seconds(
+        3600.0, BOOKING_LEAD_S_MAX, "Seconds before its start in which a reservation's servers join it"
+    )
     fix_first: bool = _switch(True, "Repair shortfalls and affinity violations before weighing any other cost")
     """True: repair any shortfall, however small the gain. False: minimise the sum of all costs. A shortfall that costs
     less than its repair then stays.

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 
+from libs.domain.booking import Booking
 from libs.domain.domain_kind import MSB_KIND, WorstDomain
 from libs.domain.finding import Finding
 
@@ -75,6 +76,14 @@ class ReservationSpec:
     def kinds_survived(self) -> tuple[str, ...]:
         """Return the kinds of domain of which any one may be lost, MSBs first."""
         return (*((MSB_KIND,) if self.survives_msb_loss else ()), *self.survives_loss_of)
+
+    def following(self, classes: Mapping[str, Mapping[str, float]]) -> ReservationSpec:
+        """Return the spec with the present RRUs of its class of workload. Without the class, the values are its own.
+
+        classes   the catalogue: class of workload -> hardware type -> RRU
+        """
+        current = classes.get(self.workload_class or "")
+        return replace(self, workload_class=None) if current is None else replace(self, rru=current)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,6 +164,7 @@ class Reservation:
     held        by its current servers that are up: what its owner can use now
 
     scheduled   True: its window has not begun, so it has a name and no servers
+    booking     the servers that are kept for it; None: its window has begun, or nothing was decided yet
     """
 
     reservation_id: int
@@ -168,6 +178,7 @@ class Reservation:
     created_at: datetime
     deleted_at: datetime | None
     finding: Finding | None
+    booking: Booking | None
     current: Coverage
     target: Coverage
     held: Coverage

@@ -166,6 +166,7 @@ def _with_racks(snapshot: FleetSnapshot, added: NewRacks, field: str) -> FleetSn
         "leaving": np.zeros(count, bool),
         "drained": np.zeros(count, bool),
         "awaited": np.zeros(count, bool),
+        "booked": np.zeros(count, bool),
         "domain": np.full((count, s.domain.shape[1]), UNPLACED),
         "generation": np.ones(count),
     }

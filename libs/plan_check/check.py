@@ -46,7 +46,8 @@ def check_legal(snapshot: FleetSnapshot, plan: TargetPlan) -> list[Violation]:
     - The plan covers the servers of this snapshot, and its parent is the snapshot's plan.
     - Every target is free, or is a reservation of the snapshot.
     - A server gets a new binding only if its hardware type has RRU there, and it is neither down nor leaving. A free
-      one in planned maintenance gets none. Keeping its binding is always legal.
+      one in planned maintenance gets none, and one that is booked for others neither. Keeping its binding is always
+      legal.
     - No new binding breaks a hard limit of its reservation (check_hard_limits).
     - A server that is down is not freed, because that helps no other reservation.
     - A server that is leaving is freed only if the servers that stay already cover its reservation.
@@ -66,6 +67,7 @@ def check_legal(snapshot: FleetSnapshot, plan: TargetPlan) -> list[Violation]:
         *_servers(snapshot, plan, useless, "Ineligible", "its hardware type is of no use there"),
         *_servers(snapshot, plan, new & down, "Unavailable", "it is down"),
         *_servers(snapshot, plan, new & servers.drained, "Drained", "it is in maintenance"),
+        *_servers(snapshot, plan, new & servers.booked, "Booked", "it is booked for a reservation that begins later"),
         *_servers(snapshot, plan, new & servers.leaving, "Leaving", "it will be retired"),
         *check_hard_limits(snapshot, target),
         *_servers(

@@ -104,6 +104,7 @@ def _free_image(
             leaving=np.zeros(servers, bool),
             drained=np.zeros(servers, bool),
             awaited=np.zeros(servers, bool),
+            booked=np.zeros(servers, bool),
             domain=np.zeros((servers, 0), np.int32),
             generation=np.ones(servers, np.int64),
         ),

@@ -27,6 +27,7 @@ COLUMNS: dict[Noun, dict[str, str]] = {
         "CAPACITY": "spec.capacity_rru",
         "HELD": "status.held_rru",
         "TARGET": "status.target_rru",
+        "BOOKED": "status.booked_servers",
         "SHORT": "status.target.shortfall_rru",
         "WHOLE 30D": "status.availability_30d%",
     },

@@ -11,6 +11,7 @@ from datetime import datetime
 from libs.domain.capacity_request import CapacityRequest
 from libs.store.capacity.approval_limits import load_approval_limits
 from libs.store.capacity.approvals import is_approved
+from libs.store.capacity.calendar import load_calendar
 from libs.store.capacity.cost_units import load_cost_table
 from libs.store.capacity.quotas import load_quota
 from libs.store.capacity.reservations import find_reservation, load_reservation
@@ -59,17 +60,16 @@ def load_case(tx: Transaction, question: Question, *, now: datetime) -> Case:
     """
     region = load_region(tx, question.region)
     catalogue = load_catalogue(tx, region.region_id)
-    # The catalogue may have changed after the request. Without its class, the values are the request's own.
-    current = catalogue.classes.get(question.spec.workload_class or "")
-    followed = {"workload_class": None} if current is None else {"rru": current}
-    question = replace(question, spec=replace(question.spec, **followed))
-    request_id = question.capacity_request_id
+    # The catalogue may have changed after the request.
+    question = replace(question, spec=question.spec.following(catalogue.classes))
+    request_id, snapshot = question.capacity_request_id, load_fleet_snapshot(tx, question.region)
     return Case(
         question=question,
         found=find_reservation(tx, question.region, question.name)
         if question.reservation_id is None
         else load_reservation(tx, question.reservation_id),
-        snapshot=load_fleet_snapshot(tx, question.region),
+        snapshot=snapshot,
+        calendar=load_calendar(tx, snapshot, now=now).without(question.name),
         quota=load_quota(tx, question.region, question.owner, before=request_id, except_names=[question.name]),
         catalogue=catalogue,
         costs=load_cost_table(tx, region),

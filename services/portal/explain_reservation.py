@@ -94,7 +94,8 @@ def _live(reservation: Reservation) -> Reservation:
     if reservation.deleted_at is not None:
         raise Problem(409, "wrong_phase", f"{reservation.name} was deleted: there is nothing to explain.")
     if reservation.scheduled:
-        detail = f"{reservation.name} has not begun: it has no server yet. A dry run shows what it would get now."
+        booked = "" if reservation.booking is None else f" {reservation.booking.message}"
+        detail = f"{reservation.name} has not begun: it has no server yet.{booked}"
         raise Problem(409, "wrong_phase", detail)
     return reservation
 

@@ -12,6 +12,7 @@ from datetime import datetime
 
 from libs.domain.approval import ApprovalLimits, Cause
 from libs.domain.approval_causes import approval_causes
+from libs.domain.calendar import Calendar, NewBooking, Window, Windowed, horizon_end, window_of
 from libs.domain.capacity_request import CapacityRequestPhase
 from libs.domain.cost_units import CostTable, held_cost_units, most_cost_units
 from libs.domain.fleet import FleetSnapshot, TargetPlan
@@ -20,7 +21,7 @@ from libs.domain.reservation import Reservation, ReservationSpec
 from libs.domain.rru_catalogue import RruCatalogue
 from libs.domain.verdict import Verdict
 from libs.domain.what_if import with_reservation
-from libs.ras.admission import admit
+from libs.ras.bookings import Decision, beyond_horizon, booking_of, decide
 from services.portal.quota_rule import exceeds_quota
 
 
@@ -46,6 +47,7 @@ class Question:
 class Case:
     """A case: a question, and all data that decide it.
 
+    calendar   the coming changes of the region, without the reservation of the question
     found      the reservation that the request changes, or else the live reservation with the requested name; None:
                neither
     snapshot   the whole region, because bound servers also decide whether the request could ever be met
@@ -58,6 +60,7 @@ class Case:
     question: Question
     found: Reservation | None
     snapshot: FleetSnapshot
+    calendar: Calendar
     quota: Quota
     catalogue: RruCatalogue
     costs: CostTable
@@ -70,14 +73,35 @@ class Case:
         """Return whether the reservation takes no servers yet. A reservation that has begun goes on, even if its start
         is changed.
         """
+        return (self.found is None or self.found.scheduled) and self.asking.window.from_s > self.now.timestamp()
+
+    @property
+    def is_beyond_horizon(self) -> bool:
+        """Return whether the reservation starts so far ahead that no servers are booked for it yet."""
         starts_at = self.question.spec.starts_at
-        return starts_at is not None and starts_at > self.now and (self.found is None or self.found.scheduled)
+        return starts_at is not None and starts_at > horizon_end(self.snapshot.policy, now=self.now)
+
+    @property
+    def asking(self) -> Windowed:
+        """Return the reservation of the question with the window in which it needs servers."""
+        question, found = self.question, self.found
+        begun = found is not None and not found.scheduled
+        return Windowed(
+            reservation_id=question.reservation_id,
+            name=question.name,
+            generation=question.reservation_generation or 1,
+            spec=question.spec,
+            window=window_of(question.spec, self.snapshot.policy, now=self.now, begun=begun),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Judgement:
     """The decision on a question. `plan` holds the targets to commit if the request is granted or degraded. `causes`
     are the reasons why a person must approve. `cost_units` is what the reservation would count toward the quota.
+
+    booking    what to keep for a reservation that begins later; None: it begins now, or is not accepted
+    rebooked   bookings of others that move to other servers for it
     """
 
     phase: CapacityRequestPhase
@@ -87,6 +111,8 @@ class Judgement:
     plan: TargetPlan | None = None
     causes: tuple[Cause, ...] = ()
     cost_units: float = 0.0
+    booking: NewBooking | None = None
+    rebooked: tuple[NewBooking, ...] = ()
 
 
 def judge(case: Case) -> Judgement:
@@ -97,7 +123,8 @@ def judge(case: Case) -> Judgement:
     if refused is not None:
         return refused
     asked, row = with_reservation(case.snapshot, question.name, question.spec)
-    verdict = admit(asked, row)
+    decision = _decided(case, asked, row)
+    verdict = decision.verdict
     if verdict.plan is None:
         return _as_it_is(verdict)
     if not case.begins_later:
@@ -106,16 +133,27 @@ def judge(case: Case) -> Judgement:
     if refused is not None:
         return refused
     verdict = replace(verdict, numbers={**verdict.numbers, "cost_units": most, **_quota_left(case.quota, most)})
-    return replace(_accepted(case, asked, row, verdict), cost_units=most)
+    return replace(_accepted(case, asked, row, replace(decision, verdict=verdict)), cost_units=most)
 
 
-def _accepted(case: Case, asked: FleetSnapshot, row: int, verdict: Verdict) -> Judgement:
+def _decided(case: Case, asked: FleetSnapshot, row: int) -> Decision:
+    """Return the verdict on the question for the window of its reservation. Beyond the horizon of bookings, it is the
+    verdict for a reservation that begins now.
+    """
+    asking = case.asking
+    if case.begins_later and case.is_beyond_horizon:
+        window = Window(case.now.timestamp(), asking.window.until_s)
+        return replace(decide(asked, row, replace(asking, window=window), case.calendar), rebooked=())
+    return decide(asked, row, asking, case.calendar)
+
+
+def _accepted(case: Case, asked: FleetSnapshot, row: int, decision: Decision) -> Judgement:
     """Return the judgement on a question that the region could meet and that fits the quota.
 
     asked   the region with the reservation of the question at `row`
     """
+    verdict, question = decision.verdict, case.question
     assert verdict.plan is not None
-    question = case.question
     causes = (
         ()
         if case.approved
@@ -133,7 +171,9 @@ def _accepted(case: Case, asked: FleetSnapshot, row: int, verdict: Verdict) -> J
     )
     if causes:
         return _awaiting_approval(verdict, causes)
-    return _scheduled(verdict, question.spec) if case.begins_later else _as_it_is(verdict)
+    if case.begins_later:
+        return _scheduled(case, row, decision)
+    return replace(_as_it_is(verdict), rebooked=decision.rebooked)
 
 
 def _overtaken(case: Case) -> Judgement | None:
@@ -214,14 +254,19 @@ def _awaiting_approval(verdict: Verdict, causes: tuple[Cause, ...]) -> Judgement
     )
 
 
-def _scheduled(verdict: Verdict, spec: ReservationSpec) -> Judgement:
-    assert spec.starts_at is not None
+def _scheduled(case: Case, row: int, decision: Decision) -> Judgement:
+    verdict = decision.verdict
+    if case.is_beyond_horizon:
+        booking = beyond_horizon(case.asking, case.snapshot.policy, verdict)
+    else:
+        booking = booking_of(case.asking, row, verdict)
     return Judgement(
         phase=CapacityRequestPhase.SCHEDULED,
-        reason="Scheduled",
-        message=f"Begins at {spec.starts_at.isoformat()} and holds no server until then. If it began now, it would be "
-        f"{verdict.phase}: {verdict.message} The decision is made when it begins.",
-        numbers=verdict.numbers,
+        reason="Booked" if booking.is_promise else "Scheduled",
+        message=booking.message,
+        numbers={**verdict.numbers, **booking.numbers},
+        booking=booking,
+        rebooked=decision.rebooked,
     )
 
 

@@ -21,6 +21,7 @@ from services.portal.reconcilers.enqueue_assessments import EnqueueAssessments
 from services.portal.reconcilers.forget_audit import ForgetAudit
 from services.portal.reconcilers.forget_idempotency_keys import ForgetIdempotencyKeys
 from services.portal.reconcilers.forget_sessions import ForgetSessions
+from services.portal.reconcilers.keep_bookings import KeepBookings
 from services.portal.reconcilers.remind_approvals import RemindApprovals
 from services.portal.settings import AuditSettings
 
@@ -59,8 +60,9 @@ def forget_audit(run: JobRun) -> None:
 
 @job(ADVANCE_WINDOWS)
 def advance_windows(run: JobRun) -> None:
-    """Begin and end due reservations in the region that is the subject."""
+    """Begin and end due reservations in the region that is the subject, then keep the bookings of later ones true."""
     AdvanceWindows(run.database, run.clock, run.job.subject).reconcile()
+    KeepBookings(run.database, run.clock, run.job.subject).reconcile()
 
 
 @job(REMIND_APPROVALS)

@@ -71,6 +71,7 @@ def region(
             leaving=np.zeros(S, bool),
             drained=np.zeros(S, bool),
             awaited=np.zeros(S, bool),
+            booked=np.zeros(S, bool),
             domain=np.array(domains, np.int32).reshape(len(domains), S).T,
             generation=np.ones(S, np.int64),
         ),

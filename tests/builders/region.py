@@ -45,6 +45,7 @@ def region_image(
     down: Collection[str] = (),
     leaving: Collection[str] = (),
     maintained: Collection[str] = (),
+    booked: Collection[str] = (),
     owner: Mapping[str, str] = NONE,
     kind: Mapping[str, str] = NONE,
     host_profile: Mapping[str, str] = NONE,
@@ -57,7 +58,7 @@ def region_image(
 
     current, target   server -> reservation; one missing in `reservations` counts as deleted. target None: as current
     in_use, down      servers that run containers; that are down for an unplanned reason
-    leaving           servers announced for retirement; maintained: in planned maintenance
+    leaving           servers announced for retirement; maintained: in planned maintenance; booked: kept for others
     attributes        hardware type -> vcpu and memory_gib
     owner, kind       reservation -> owner, kind; default `team` and `guaranteed`
     host_profile      server -> profile; default `default`
@@ -97,6 +98,7 @@ def region_image(
             leaving=np.array([name in leaving for name in servers], bool),
             drained=np.array([name in maintained for name in servers], bool),
             awaited=np.zeros(len(servers), bool),
+            booked=np.array([name in booked for name in servers], bool),
             domain=np.array(
                 [
                     [

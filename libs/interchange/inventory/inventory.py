@@ -112,6 +112,7 @@ def region_of(inventory: Inventory, name: str) -> RegionImage:
         leaving=np.zeros(n, bool),
         drained=inventory.unavailability == Unavailability.PLANNED.value,
         awaited=np.zeros(n, bool),
+        booked=np.zeros(n, bool),
         domain=inventory.domain,
         generation=np.ones(n, np.int64),
     )

@@ -89,7 +89,7 @@ def load_region(source: Source, *, name: str = "region", absent: RegionPolicy = 
             others = "an empty table says nothing" if file.endswith(".parquet") else "{} leaves every cost as it is"
             problems.add(file, f"is missing; all of {', '.join(FILES)} are needed: {others}")
     problems.raise_any()
-    more = {"target", "host_profile", "leaving", "awaited", "unavailability", *SIZES}
+    more = {"target", "host_profile", "leaving", "awaited", "booked", "unavailability", *SIZES}
     servers_table = Table(source, "servers.parquet", problems, fields=_SERVERS | more, prefix=DOMAIN_PREFIX)
     reservations_table = Table(
         source,
@@ -332,6 +332,7 @@ def _servers(
         leaving=table.booleans("leaving") if table.has("leaving") else np.zeros(len(names), bool),
         drained=drained,
         awaited=table.booleans("awaited") if table.has("awaited") else np.zeros(len(names), bool),
+        booked=table.booleans("booked") if table.has("booked") else np.zeros(len(names), bool),
         domain=domain,
         generation=np.ones(len(names), np.int64),
     )

@@ -84,6 +84,8 @@ def dump_region(image: RegionImage) -> dict[str, bytes]:
         servers["leaving"] = s.leaving
     if s.awaited.any():
         servers["awaited"] = s.awaited
+    if s.booked.any():
+        servers["booked"] = s.booked
     if s.drained.any():
         states = np.where(s.drained, Unavailability.PLANNED.value, Unavailability.NONE.value)
         servers["unavailability"] = _strings(np.where(s.available, states, Unavailability.UNPLANNED.value))

@@ -13,12 +13,13 @@ from libs.domain.page import Page
 from libs.domain.reservation import Reservation, ReservationKind, ReservationName, ReservationSpec
 from libs.domain.reservation_phase import ReservationPhase
 from libs.reconcile.errors import StaleGeneration
+from libs.store.capacity.bookings import COLUMNS, booking_of_row, delete_booking
 from libs.store.capacity.coverage import Coverages, load_coverages
 from libs.store.capacity.held_classes import hold_class
 from libs.store.capacity.reservation_specs import delete_spec_rows, load_specs, spec_columns, write_spec_rows
 from libs.store.platform.database import Transaction
 from libs.store.platform.refusals import AlreadyExists, NotFound
-from libs.store.tables import regions, reservation_statuses, reservations
+from libs.store.tables import bookings, regions, reservation_statuses, reservations
 
 _found = reservation_statuses
 SELECT = (
@@ -32,9 +33,11 @@ SELECT = (
         _found.c.numbers,
         _found.c.changed_at,
         _found.c.observed_at,
+        *COLUMNS,
     )
     .join(regions, regions.c.region_id == reservations.c.region_id)
     .outerjoin(_found, _found.c.reservation_id == reservations.c.reservation_id)
+    .outerjoin(bookings, bookings.c.reservation_id == reservations.c.reservation_id)
 )
 """The rows that with_parts needs."""
 
@@ -91,6 +94,8 @@ def update_spec(
     # The servers that it has are brought to a new host profile by the mover, few at a time.
     values["profile_changed"] = sa.or_(reservations.c.profile_changed, reservations.c.host_profile != spec.host_profile)
     tx.execute(sa.update(reservations).where(reservations.c.reservation_id == reservation_id).values(values))
+    if not scheduled:
+        delete_booking(tx, reservation_id)
     delete_spec_rows(tx, reservation_id)
     write_spec_rows(tx, row.region_id, reservation_id, spec)
     return generation + 1
@@ -104,6 +109,7 @@ def delete_reservation(tx: Transaction, reservation_id: int, *, generation: int,
     _require_generation(tx, reservation_id, generation)
     update = sa.update(reservations).where(reservations.c.reservation_id == reservation_id)
     tx.execute(update.values(deleted_at=now))
+    delete_booking(tx, reservation_id)
 
 
 def load_reservation(tx: Transaction, reservation_id: int) -> Reservation:
@@ -180,6 +186,7 @@ def with_parts(tx: Transaction, rows: Sequence[sa.RowMapping], coverages: Covera
             created_at=row["created_at"],
             deleted_at=row["deleted_at"],
             finding=_finding(row),
+            booking=booking_of_row(row) if row["scheduled"] else None,
             current=coverages["current"][row["reservation_id"]],
             target=coverages["target"][row["reservation_id"]],
             held=coverages["held"][row["reservation_id"]],

@@ -14,14 +14,14 @@ _LIVE = reservations.c.deleted_at.is_(None)
 _IN_REGION = regions.c.region_id == reservations.c.region_id
 
 
-def list_beginning(tx: Transaction, region: str, *, now: datetime, limit: int) -> tuple[int, ...]:
-    """Return the ids of the scheduled requests whose window has begun, earliest first."""
+def list_beginning(tx: Transaction, region: str, *, before: datetime, limit: int) -> tuple[int, ...]:
+    """Return the ids of the scheduled requests whose reservations start by the time `before`, earliest first."""
     requests = capacity_requests
     query = (
         sa.select(requests.c.capacity_request_id)
         .join(reservations, reservations.c.reservation_id == requests.c.reservation_id)
         .join(regions, _IN_REGION)
-        .where(regions.c.name == region, _LIVE, reservations.c.scheduled, reservations.c.starts_at <= now)
+        .where(regions.c.name == region, _LIVE, reservations.c.scheduled, reservations.c.starts_at <= before)
         .where(requests.c.phase == CapacityRequestPhase.SCHEDULED)
         .order_by(reservations.c.starts_at, requests.c.capacity_request_id)
     )

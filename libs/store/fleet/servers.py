@@ -18,7 +18,7 @@ from libs.domain.unavailability import Unavailability
 from libs.reconcile.errors import StaleGeneration
 from libs.store.fleet.departure_waits import WAIT_COLUMNS, wait_of
 from libs.store.fleet.regions import load_region
-from libs.store.fleet.snapshot import LEAVING
+from libs.store.fleet.snapshot import BOOKED, LEAVING
 from libs.store.platform import audit
 from libs.store.platform.database import Transaction
 from libs.store.platform.refusals import NotFound, NotPossible
@@ -164,11 +164,11 @@ def list_servers(
 
 
 def count_free_servers(tx: Transaction, region_id: int) -> dict[str, int]:
-    """Return hardware type -> servers without a target that plans may count on: up, not drained and not leaving."""
+    """Return hardware type -> servers without a target that plans may count on: up, not leaving and not booked."""
     query = f"""
         SELECT hardware_types.name, count(*) FROM servers JOIN hardware_types USING (hardware_type_id)
         WHERE region_id = :region AND target_reservation_id IS NULL AND decommissioned_at IS NULL
-          AND unavailability = 'none' AND NOT {LEAVING}
+          AND unavailability = 'none' AND NOT {LEAVING} AND NOT {BOOKED}
         GROUP BY 1"""
     return dict(tx.execute(sa.text(query), {"region": region_id}).tuples().all())
 

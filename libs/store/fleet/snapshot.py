@@ -25,6 +25,11 @@ LEAVING = """
                      JOIN racks ON racks.msb_id = msbs.msb_id WHERE status = 'announced')
      OR server_id IN (SELECT server_id FROM retirements WHERE status = 'announced' AND server_id IS NOT NULL))"""
 
+BOOKED = """
+    EXISTS (SELECT FROM booked_servers JOIN reservations AS later USING (reservation_id)
+            WHERE booked_servers.server_id = servers.server_id AND later.scheduled AND later.deleted_at IS NULL)"""
+"""SQL condition on a row of `servers`: it is kept for a reservation that begins later."""
+
 
 def load_fleet_snapshot(tx: Transaction, region_name: str) -> FleetSnapshot:
     """Return the input of a solve. `tx` must come from Database.snapshot(), so that all data are of one moment.
@@ -133,8 +138,7 @@ def _servers(
         tx,
         "SELECT server_id, rack_id, hardware_type_id, coalesce(current_reservation_id, 0), "
         f"coalesce(target_reservation_id, 0), in_use, unavailability <> 'unplanned', {LEAVING}, "
-        "unavailability = 'planned', "
-        f"generation {chosen}",
+        f"unavailability = 'planned', {BOOKED}, generation {chosen}",
         parameters,
         {
             "id": ">i8",
@@ -146,6 +150,7 @@ def _servers(
             "available": "?",
             "leaving": "?",
             "drained": "?",
+            "booked": "?",
             "generation": ">i8",
         },
     )
@@ -162,6 +167,7 @@ def _servers(
         leaving=found["leaving"].copy(),
         drained=found["drained"].copy(),
         awaited=np.zeros(len(found), bool),
+        booked=found["booked"].copy(),
         domain=load_server_domains(tx, region_id, topology_ids, ids),
         generation=found["generation"].astype(np.int64),
     )

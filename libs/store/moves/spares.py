@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from libs.domain.spare import LENT_SHARE_MAX, IdleServers, Loan, Spare
 from libs.store.fleet.loss_places import LossPlaces
-from libs.store.fleet.snapshot import LEAVING
+from libs.store.fleet.snapshot import BOOKED, LEAVING
 from libs.store.platform.bulk import copy_out
 from libs.store.platform.database import Transaction
 
@@ -52,7 +52,7 @@ _IDLE = f"""
                                   ORDER BY unclean, servers.server_id) AS place
         FROM servers JOIN racks USING (rack_id) {{joins}}
         LEFT JOIN reservations AS home ON home.reservation_id = target_reservation_id
-        WHERE servers.region_id = %(region_id)s AND {_UP} AND {_READY}
+        WHERE servers.region_id = %(region_id)s AND {_UP} AND {_READY} AND NOT {BOOKED}
           AND (target_reservation_id IS NULL OR (home.kind = 'shared_buffer' AND NOT in_use))
     ) AS idle WHERE place <= %(like_max)s ORDER BY place, msb_id, server_id"""
 _FIELDS = {"id": ">i8", "generation": ">i8", "msb_id": ">i8", "hardware_type_id": ">i8", "buffer_id": ">i8"}

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from libs.domain.server_counts import ServerCounts
 from libs.store.capacity.coverage import BY_TARGET, HELD
 from libs.store.fleet.regions import load_region
-from libs.store.fleet.snapshot import LEAVING
+from libs.store.fleet.snapshot import BOOKED, LEAVING
 from libs.store.platform.database import Transaction
 from libs.store.platform.refusals import NotFound
 
@@ -25,7 +25,7 @@ _OF_REGION = f"""
                             AND current_reservation_id IS NOT NULL) AS departing,
            count(*) FILTER (WHERE target_reservation_id IS DISTINCT FROM current_reservation_id) AS to_move,
            count(*) FILTER (WHERE target_reservation_id IS NULL AND unavailability <> 'unplanned'
-                            AND NOT {LEAVING}) AS free,
+                            AND NOT {LEAVING} AND NOT {BOOKED}) AS free,
            count(*) FILTER (WHERE in_use) AS in_use,
            count(*) FILTER (WHERE unavailability = 'unplanned') AS down,
            count(*) FILTER (WHERE unavailability = 'planned') AS maintenance,

@@ -78,6 +78,8 @@ TABLES: Mapping[str, Retention] = MappingProxyType(
         "reservation_affinity": GoesWith("reservations"),
         "reservation_datacenters": GoesWith("reservations"),
         "reservation_statuses": GoesWith("reservations"),
+        "bookings": Stays("a row per reservation that has not begun: its beginning and its deletion remove the row"),
+        "booked_servers": GoesWith("bookings"),
         "capacity_requests": Forgotten(
             by=FORGET_HISTORY,
             after=_HISTORY,

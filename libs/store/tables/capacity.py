@@ -121,6 +121,31 @@ reservation_statuses = sa.Table(
     one_of("phase", "granted", "degraded"),
 )
 
+# The state of what is booked for a reservation that has not begun. A table of its own, for the same reason.
+bookings = sa.Table(
+    "bookings",
+    metadata,
+    sa.Column("reservation_id", sa.BigInteger, sa.ForeignKey("reservations.reservation_id"), primary_key=True),
+    sa.Column("observed_generation", sa.BigInteger, nullable=False),
+    sa.Column("is_promise", sa.Boolean, nullable=False),
+    text("reason"),
+    text("message"),
+    json("numbers"),
+    at("changed_at"),
+    at("decided_at"),
+)
+
+booked_servers = sa.Table(
+    "booked_servers",
+    metadata,
+    sa.Column("region_id", sa.BigInteger, nullable=False),
+    sa.Column("reservation_id", sa.BigInteger, primary_key=True),
+    sa.Column("server_id", sa.BigInteger, primary_key=True),
+    sa.ForeignKeyConstraint(["region_id", "reservation_id"], ["reservations.region_id", "reservations.reservation_id"]),
+    sa.ForeignKeyConstraint(["region_id", "server_id"], ["servers.region_id", "servers.server_id"]),
+    sa.Index("ix_booked_servers_server_id", "server_id"),
+)
+
 capacity_requests = sa.Table(
     "capacity_requests",
     metadata,

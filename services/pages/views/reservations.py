@@ -127,6 +127,7 @@ def show_reservation(visit: Visit) -> Shown:
             "phase": badge_of(status["phase"]),
             "granted": _condition(row, "Granted"),
             "ready": _condition(row, "Ready"),
+            "booked": _condition(row, "Booked") if status["phase"] == "scheduled" else None,
             "map": reservation_map(places, spec["capacity_rru"], survives=survives) if places else None,
             "bar": _bar(row),
             "past": _past(past, visit.now, survives=survives),

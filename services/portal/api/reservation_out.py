@@ -22,8 +22,9 @@ from libs.web.wait_out import DepartureWaitOut
 class Condition(ResponseModel):
     """One condition: true, false, or unknown yet."""
 
-    type: Literal["Granted", "Ready"] = Field(
-        description="Granted: the target bindings meet the spec. Ready: the servers that it holds now keep the promise"
+    type: Literal["Granted", "Ready", "Booked"] = Field(
+        description="Granted: the target bindings meet the spec. Ready: the servers that it holds now keep the "
+        "promise. Booked, only before it begins: the servers that are kept for it meet the spec when it starts"
     )
     status: Literal["True", "False", "Unknown"]
     reason: str = Field(description="Identifier to match on")
@@ -83,6 +84,7 @@ class ReservationStatus(ResponseModel):
         description="Seconds of the last 30 days in which something was promised and the platform looked at it"
     )
     numbers: dict[str, object] = Field(description="The figures behind the messages of the conditions")
+    booked_servers: int = Field(description="Servers that are kept for it until it begins")
     current: CoverageOut
     target: CoverageOut
     shortfall_rru: float = Field(description="RRU that the target bindings lack")
@@ -131,7 +133,12 @@ def reservation_out(
         spec=SpecOut.model_validate(reservation.spec),
         status=ReservationStatus(
             phase=_phase(reservation),
-            conditions=[_granted(reservation), ready_condition(reservation, history, motion)],
+            conditions=[
+                _granted(reservation),
+                ready_condition(reservation, history, motion),
+                *([booked_condition(reservation)] if _phase(reservation) is ReservationPhase.SCHEDULED else []),
+            ],
+            booked_servers=0 if reservation.booking is None else reservation.booking.servers,
             capacity_rru=reservation.spec.capacity_rru,
             target_rru=target.total_rru,
             held_rru=reservation.held.total_rru,
@@ -139,7 +146,7 @@ def reservation_out(
             held_after_further_losses=further_losses(reservation),
             availability_30d=history.availability.share,
             watched_30d_s=history.availability.watched_s,
-            numbers={} if reservation.finding is None else dict(reservation.finding.numbers),
+            numbers=_numbers(reservation),
             current=_coverage(reservation.current),
             target=_coverage(target),
             shortfall_rru=target.shortfall_rru,
@@ -211,8 +218,8 @@ def _granted(reservation: Reservation) -> Condition:
             type="Granted",
             status="Unknown",
             reason="Scheduled",
-            message=f"Begins at {reservation.spec.starts_at.isoformat()} and holds no server until then. The decision "
-            "is made when it begins.",
+            message=f"Starts at {reservation.spec.starts_at.isoformat()} and holds no server yet. The condition Booked "
+            "tells whether that start is a promise.",
             observed_generation=None,
             last_transition=None,
         )
@@ -235,6 +242,28 @@ def _granted(reservation: Reservation) -> Condition:
     )
 
 
+def booked_condition(reservation: Reservation) -> Condition:
+    """Return the condition that the start of a reservation is a promise. `reservation` must not have begun."""
+    booking = reservation.booking
+    if booking is None or booking.observed_generation != reservation.generation:
+        return Condition(
+            type="Booked",
+            status="Unknown",
+            reason="NotYetBooked",
+            message="Nothing was decided yet on servers for its start. That takes a minute: read it again.",
+            observed_generation=None,
+            last_transition=None,
+        )
+    return Condition(
+        type="Booked",
+        status="True" if booking.is_promise else "False",
+        reason=booking.reason,
+        message=booking.message,
+        observed_generation=booking.observed_generation,
+        last_transition=booking.changed_at,
+    )
+
+
 def further_losses(reservation: Reservation) -> list[FurtherLossOut]:
     """Return the worst loss of each further kind of domain that the reservation survives, by what it holds now."""
     held = reservation.held
@@ -247,6 +276,11 @@ def further_losses(reservation: Reservation) -> list[FurtherLossOut]:
         )
         for kind in reservation.spec.survives_loss_of
     ]
+
+
+def _numbers(reservation: Reservation) -> dict[str, object]:
+    decided = reservation.booking if reservation.scheduled else reservation.finding
+    return {} if decided is None else dict(decided.numbers)
 
 
 def _coverage(coverage: Coverage) -> CoverageOut:

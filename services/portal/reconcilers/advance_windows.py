@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 
 from libs.domain.capacity_request import CapacityRequestPhase
@@ -13,6 +14,7 @@ from libs.reconcile.jobs import ASSESS
 from libs.store.capacity.capacity_requests import change_phase, load_capacity_request
 from libs.store.capacity.reservations import load_reservation
 from libs.store.capacity.windows import list_beginning, list_over
+from libs.store.fleet.regions import load_region
 from libs.store.platform import audit
 from libs.store.platform.certain_time import certain_now
 from libs.store.platform.database import Database, Transaction
@@ -68,10 +70,11 @@ class AdvanceWindows:
 
     def _begin(self, tx: Transaction) -> int:
         now, phase, why = certain_now(tx, self.clock), CapacityRequestPhase.SUBMITTED, "WindowBegins"
-        due = list_beginning(tx, self.region, now=now, limit=AT_ONCE_MAX)
+        lead = timedelta(seconds=load_region(tx, self.region).policy.booking_lead_s)
+        due = list_beginning(tx, self.region, before=now + lead, limit=AT_ONCE_MAX)
         for capacity_request_id in due:
             request = load_capacity_request(tx, capacity_request_id)
-            message = "Its time has come: it is assessed as if it were asked for now."
+            message = "Its time has come: it is assessed, and gets the servers that were booked for it."
             change_phase(tx, request, phase, reason=why, message=message, numbers={}, now=now)
             enqueue(tx, ASSESS, str(capacity_request_id), lane=request.owner)
             audit.append(

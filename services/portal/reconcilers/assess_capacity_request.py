@@ -21,6 +21,7 @@ from libs.reconcile.errors import Overtaken, StaleGeneration
 from libs.reconcile.jobs import ASSESS
 from libs.reconcile.retry import retry_stale
 from libs.store.capacity.approvals import create_approval, supersede_of_request
+from libs.store.capacity.bookings import record_bookings, require_no_conflict
 from libs.store.capacity.capacity_requests import UNASSESSED, change_phase, load_capacity_request, spec_json
 from libs.store.capacity.coverage import load_coverage
 from libs.store.capacity.findings import record_findings
@@ -113,6 +114,9 @@ class AssessCapacityRequest:
                 capacity_request_id=request.capacity_request_id,
             )
             _require_held(tx, case, judgement, reservation_id)
+            changed = judgement.plan.target != case.snapshot.servers.target
+            record_bookings(tx, case.snapshot, judgement.rebooked, now=now, changed=changed, own=reservation_id)
+            require_no_conflict(tx, reservation_id, lead_s=case.snapshot.policy.booking_lead_s, now=now)
             finding = NewFinding(
                 reservation_id=reservation_id,
                 observed_generation=generation,
@@ -129,7 +133,8 @@ class AssessCapacityRequest:
         return request
 
     def _schedule(self, request: CapacityRequest, case: Case, judgement: Judgement) -> CapacityRequest:
-        """Store the reservation with its name only; services.portal.reconcilers.advance_windows begins it."""
+        """Store the reservation and what is booked for it; services.portal.reconcilers.advance_windows begins it."""
+        assert judgement.booking is not None
         with self.database.write() as tx:
             _require_quota(tx, case, judgement)
             region_id = load_region(tx, request.region).region_id
@@ -137,6 +142,8 @@ class AssessCapacityRequest:
             withdraw_scheduled_requests(
                 tx, reservation_id, by=request, reason="Superseded", actor=ACTOR, now=self.clock.now()
             )
+            booking = replace(judgement.booking, reservation_id=reservation_id, generation=generation)
+            record_bookings(tx, case.snapshot, (booking, *judgement.rebooked), now=self.clock.now())
             request = self._decide(tx, request, judgement, reservation_id, accepted_generation=generation)
             crash_point("portal.assess.schedule.before")
         crash_point("portal.assess.schedule.after")

@@ -195,6 +195,7 @@ def with_more(snapshot, hardware_type, count):
         "leaving": np.zeros(n, bool),
         "drained": np.zeros(n, bool),
         "awaited": np.zeros(n, bool),
+        "booked": np.zeros(n, bool),
         "generation": np.ones(n, np.int64),
     }
     columns = {k: np.concatenate([getattr(s, k), v.astype(getattr(s, k).dtype)]) for k, v in new.items()}

@@ -1,0 +1,207 @@
+"""Decide which servers a reservation gets in its window, among others that begin and end. See docs/designs/0056.
+
+Pure. The region of a window is a snapshot, so admission decides on it like on the region of today.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+
+from libs.domain.arrays import Bools
+from libs.domain.booking import BEYOND_HORIZON
+from libs.domain.calendar import Calendar, NewBooking, Window, Windowed
+from libs.domain.fleet import FREE, FleetSnapshot
+from libs.domain.policy import RegionPolicy
+from libs.domain.reservation import ROUNDING
+from libs.domain.verdict import Verdict
+from libs.domain.what_if import with_reservation
+from libs.ras.admission import admit
+
+MAINTENANCE_S_MAX = 86400.0
+"""Maintenance that is under way is over after this time, so it keeps no server from a later window."""
+_NAMED_MAX = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Decision:
+    """The verdict on a reservation in its window.
+
+    rebooked   bookings of others that the verdict moves to other servers
+    """
+
+    verdict: Verdict
+    rebooked: tuple[NewBooking, ...] = ()
+
+
+def region_at(snapshot: FleetSnapshot, window: Window, calendar: Calendar) -> FleetSnapshot:
+    """Return the region as a reservation finds it that needs servers during `window`.
+
+    Reservations that end before the window have given up their servers. Servers that are kept for others in a part of
+    the window are booked.
+    """
+    servers = snapshot.servers
+    target, drained = servers.target, servers.drained
+    if window.from_s > calendar.now_s:
+        ends_s = np.full(len(snapshot.reservations) + 1, np.inf)  # the last one is for servers without a target
+        ends_s[:-1] = [calendar.ends_s.get(name, np.inf) for name in snapshot.reservations.name]
+        target = np.where(ends_s[np.maximum(target, FREE)] <= window.from_s, FREE, target).astype(np.int32)
+        if window.from_s >= calendar.now_s + MAINTENANCE_S_MAX:
+            drained = np.zeros_like(drained)
+    booked = calendar.kept(window, len(servers))
+    return replace(snapshot, servers=replace(servers, target=target, drained=drained, booked=booked))
+
+
+def decide(snapshot: FleetSnapshot, row: int, asking: Windowed, calendar: Calendar) -> Decision:
+    """Return the verdict on the reservation `asking`, which is in row `row` of the snapshot.
+
+    A booking of others gives way only if it can be made again with other servers, and is then no shorter than before.
+
+    calendar   bookings of all others
+    """
+    at = region_at(snapshot, asking.window, calendar)
+    verdict = admit(at, row)
+    found = _agreed(snapshot, row, asking, calendar, verdict)
+    if found is None:  # it has these servers already, so only its window is new
+        return Decision(verdict=_refused(verdict, _taken(row, asking, calendar, verdict)))
+    kept = at.servers.booked & (at.servers.target < 0) & (at.reservations.rru[row, at.servers.hardware_type] > 0)
+    if verdict.phase != "degraded" or not kept.any():
+        return found
+    other = admit(region_at(snapshot, asking.window, replace(calendar, scheduled=())), row)
+    agreed = _agreed(snapshot, row, asking, calendar, other) if _is_better(other, verdict) else None
+    return agreed or replace(found, verdict=_with_bookings(verdict, kept, calendar.overlapping(asking.window)))
+
+
+def rebook(snapshot: FleetSnapshot, moved: Iterable[Windowed], calendar: Calendar) -> tuple[NewBooking, ...] | None:
+    """Return a booking for each of `moved`, one after the other. Return None if one of them would be worse than before.
+
+    calendar   bookings that stay
+    """
+    found = []
+    for one in sorted(moved, key=lambda one: (-one.spec.priority, one.window.from_s, one.reservation_id)):
+        asked, row = with_reservation(snapshot, one.name, one.spec)
+        at = region_at(asked, one.window, calendar)
+        verdict = admit(at, row)
+        new = booking_of(one, row, verdict)
+        after, slack = replace(one, **new.kept), ROUNDING * one.spec.capacity_rru
+        if not after.is_promise and (one.is_promise or after.short_rru > one.short_rru + slack):
+            return None
+        calendar = calendar.with_scheduled(after)
+        found.append(new)
+    return tuple(found)
+
+
+def booking_of(one: Windowed, row: int, verdict: Verdict) -> NewBooking:
+    """Return the booking of a scheduled reservation, which is in row `row` of the verdict's plan."""
+    rows = np.zeros(0, np.int32) if verdict.plan is None else np.flatnonzero(verdict.plan.target == row)
+    is_promise = verdict.phase == "granted"
+    start = moment(one.spec.starts_at) if one.spec.starts_at is not None else "its start"
+    if is_promise:
+        message = f"{len(rows)} servers are booked for it. They join from {moment_of(one.window.from_s)} on, and cover "
+        message += f"{one.spec.capacity_rru:g} RRU when it starts at {start}."
+    else:
+        message = f"Its start at {start} is no promise: {verdict.message} {len(rows)} servers are booked for it so far."
+    return NewBooking(
+        reservation_id=one.reservation_id,
+        name=one.name,
+        generation=one.generation,
+        rows=rows.astype(np.int32),
+        is_promise=is_promise,
+        reason="Booked" if is_promise else verdict.reason,
+        message=message,
+        numbers=verdict.numbers,
+    )
+
+
+def beyond_horizon(one: Windowed, policy: RegionPolicy, verdict: Verdict | None = None) -> NewBooking:
+    """Return the booking of a reservation that starts too far ahead: no server yet.
+
+    verdict   the verdict if it began now; None: not known
+    """
+    assert one.spec.starts_at is not None
+    horizon = timedelta(seconds=policy.booking_horizon_s)
+    message = f"Starts at {moment(one.spec.starts_at)}, which is no promise yet: servers are booked for it from "
+    message += f"{moment(one.spec.starts_at - horizon)} on, {horizon / timedelta(days=1):g} days ahead."
+    if verdict is not None:
+        message += f" If it began now, it would be {verdict.phase}: {verdict.message}"
+    return NewBooking(
+        reservation_id=one.reservation_id,
+        name=one.name,
+        generation=one.generation,
+        rows=np.zeros(0, np.int32),
+        is_promise=False,
+        reason=BEYOND_HORIZON,
+        message=message,
+        numbers={"booking_horizon_s": policy.booking_horizon_s},
+    )
+
+
+def moment(at: datetime) -> str:
+    """Return a time as people read it, in UTC."""
+    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def moment_of(seconds: float) -> str:
+    """Return a time in seconds since 1970 as people read it, in UTC."""
+    return moment(datetime.fromtimestamp(seconds, UTC))
+
+
+def _agreed(
+    snapshot: FleetSnapshot, row: int, asking: Windowed, calendar: Calendar, verdict: Verdict
+) -> Decision | None:
+    """Return the decision with the bookings that it moves; None if one of these would be worse than before."""
+    taken = _taken(row, asking, calendar, verdict)
+    if not taken:
+        return Decision(verdict=verdict)
+    assert verdict.plan is not None
+    after = calendar.without(*(one.name for one in taken))
+    if asking.window.from_s > calendar.now_s:
+        rows = np.flatnonzero(verdict.plan.target == row).astype(np.int32)
+        after = after.with_scheduled(replace(asking, rows=rows))
+    else:
+        after = after.with_end(asking.name, asking.window.until_s)
+        snapshot = replace(snapshot, servers=replace(snapshot.servers, target=verdict.plan.target))
+    rebooked = rebook(snapshot, taken, after)
+    return None if rebooked is None else Decision(verdict=verdict, rebooked=rebooked)
+
+
+def _taken(row: int, asking: Windowed, calendar: Calendar, verdict: Verdict) -> tuple[Windowed, ...]:
+    """Return the bookings of which the verdict takes a server."""
+    if verdict.plan is None:
+        return ()
+    mine = verdict.plan.target == row
+    return tuple(one for one in calendar.overlapping(asking.window) if mine[one.rows].any())
+
+
+def _is_better(one: Verdict, other: Verdict) -> bool:
+    if one.phase != other.phase:
+        return one.phase == "granted"
+    return one.numbers.get("short_rru", 0.0) < other.numbers.get("short_rru", 0.0)
+
+
+def _refused(verdict: Verdict, taken: tuple[Windowed, ...]) -> Verdict:
+    message = (
+        f"Servers that it has are booked from before its end: {_named(taken)}. No other servers are free for that."
+    )
+    message += " Let it end by then, or ask an operator."
+    numbers = {**verdict.numbers, "booked_from_s": min(one.window.from_s for one in taken)}
+    return Verdict(phase="rejected", reason="BookedByOthers", message=message, numbers=numbers, plan=None)
+
+
+def _with_bookings(verdict: Verdict, kept: Bools, others: tuple[Windowed, ...]) -> Verdict:
+    """Return the verdict with the number of free servers that are kept for others, and the first of these.
+
+    kept   (S,) these servers
+    """
+    count, keepers = int(kept.sum()), tuple(one for one in others if kept[one.rows].any())
+    message = f"{verdict.message} {count} further free servers are booked: {_named(keepers)}."
+    return replace(verdict, message=message, numbers={**verdict.numbers, "booked_servers": float(count)})
+
+
+def _named(some: tuple[Windowed, ...]) -> str:
+    first = sorted(some, key=lambda one: one.window.from_s)[:_NAMED_MAX]
+    listed = ", ".join(f"for {one.name} from {moment_of(one.window.from_s)} on" for one in first)
+    return listed + (f" and {len(some) - len(first)} more" if len(some) > len(first) else "")

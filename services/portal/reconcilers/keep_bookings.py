@@ -1,0 +1,101 @@
+"""Keep the bookings of a region true: replace servers that fail or leave, and book what could not be booked before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+import numpy as np
+
+from libs.domain.calendar import Calendar, NewBooking, Windowed, horizon_end
+from libs.domain.fleet import FleetSnapshot
+from libs.domain.what_if import with_reservation
+from libs.ras.bookings import MAINTENANCE_S_MAX, beyond_horizon, booking_of, decide
+from libs.reconcile.clock import Clock
+from libs.reconcile.crash import crash_point
+from libs.store.capacity.bookings import record_bookings
+from libs.store.capacity.calendar import list_bookings_due, load_calendar
+from libs.store.fleet.regions import load_region
+from libs.store.fleet.snapshot import load_fleet_snapshot
+from libs.store.platform import audit
+from libs.store.platform.certain_time import certain_now
+from libs.store.platform.database import Database
+
+ACTOR = "portal.bookings"
+AT_ONCE_MAX = 50
+"""Largest number of bookings per run. The next run takes the rest."""
+RETRY = timedelta(minutes=15)
+"""Time between two looks at a booking that is short."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeepBookings:
+    """Decides again on the bookings that are short, new within the horizon, or have lost a server. Idempotent.
+
+    Raises StaleGeneration if another writer changed one of their servers or reservations meanwhile. The next run reads
+    them again.
+    """
+
+    database: Database
+    clock: Clock
+    region: str
+
+    def reconcile(self) -> int:
+        """Return the number of bookings that were decided."""
+        with self.database.snapshot() as tx:
+            now, region = certain_now(tx, self.clock), load_region(tx, self.region)
+            due = list_bookings_due(
+                tx,
+                region.region_id,
+                region.policy,
+                now=now,
+                looked_before=now - RETRY,
+                maintained=now + timedelta(seconds=MAINTENANCE_S_MAX),
+                limit=AT_ONCE_MAX,
+            )
+            if not due:
+                return 0
+            snapshot = load_fleet_snapshot(tx, self.region)
+            calendar = load_calendar(tx, snapshot, now=now)
+        horizon_s = horizon_end(region.policy, now=now).timestamp()
+        for reservation_id in due:
+            one = next(one for one in calendar.scheduled if one.reservation_id == reservation_id)
+            assert one.spec.starts_at is not None
+            if one.spec.starts_at.timestamp() > horizon_s:
+                new: tuple[NewBooking, ...] = (beyond_horizon(one, region.policy),)
+            else:
+                new = _booked(snapshot, one, calendar.without(one.name))
+            self._commit(snapshot, calendar, new)
+            calendar = calendar.with_bookings(new)
+        return len(due)
+
+    def _commit(self, snapshot: FleetSnapshot, calendar: Calendar, new: tuple[NewBooking, ...]) -> None:
+        """Store bookings that depend on each other. Only a change is worth an audit entry."""
+        before = {one.name: one for one in calendar.scheduled}
+        with self.database.write() as tx:
+            now = certain_now(tx, self.clock)
+            ids = record_bookings(tx, snapshot, new, now=now)
+            for reservation_id, one in zip(ids, new, strict=True):
+                was = before[one.name]
+                if one.is_promise == was.is_promise and np.array_equal(one.rows, was.rows):
+                    continue
+                audit.append(
+                    tx,
+                    actor=ACTOR,
+                    action="book",
+                    subject_kind="reservation",
+                    subject_id=reservation_id,
+                    now=now,
+                    before={"servers": len(was.rows), "is_promise": was.is_promise},
+                    after={"servers": len(one.rows), "is_promise": one.is_promise, "numbers": dict(one.numbers)},
+                    reason=one.reason,
+                )
+            crash_point("portal.bookings.before")
+        crash_point("portal.bookings.after")
+
+
+def _booked(snapshot: FleetSnapshot, one: Windowed, others: Calendar) -> tuple[NewBooking, ...]:
+    """Return the booking of one reservation, and those of others that move for it."""
+    asked, row = with_reservation(snapshot, one.name, one.spec)
+    decision = decide(asked, row, one, others)
+    return (booking_of(one, row, decision.verdict), *decision.rebooked)

@@ -1,0 +1,228 @@
+"""Bookings on a real database: a start that is a promise, or says that it is none."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+import sqlalchemy as sa
+from fastapi.testclient import TestClient
+
+from libs.domain.principal import Role
+from libs.reconcile.errors import StaleGeneration
+from libs.store.fleet.snapshot import load_fleet_snapshot
+from libs.store.platform.database import Database
+from libs.web.app import create_app
+from services.portal.api import ROUTERS
+from services.portal.reconcilers.advance_windows import AdvanceWindows
+from services.portal.reconcilers.assess_capacity_request import AssessCapacityRequest
+from services.portal.reconcilers.keep_bookings import KeepBookings
+from tests.builders.clock import ManualClock
+from tests.libs.web.conftest import bearer
+from tests.services.portal.conftest import OWNERS, create
+from tests.services.portal.reconcilers.test_advance_windows import DAY_S, ask, assess_waiting, get, window
+
+ANY = {"rru": {"hw-a": 1, "hw-b": 1}}
+"""Each of the 48 servers gives one RRU. Two of them are held, and 12 are in each MSB."""
+Json = dict[str, object]
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+@pytest.fixture
+def owner(database: Database, clock: ManualClock):
+    app = create_app(title="Portal", version="1", database=database, clock=clock, routers=ROUTERS)
+    with TestClient(app, headers=bearer(database, Role.REQUESTER, "owner", OWNERS)) as client:
+        yield client
+
+
+@pytest.fixture
+def tick(database: Database, clock: ManualClock) -> Callable[[], int]:
+    """Run the job of each minute and the assessments after it. Return how many bookings were decided."""
+
+    def run() -> int:
+        AdvanceWindows(database, clock, "west").reconcile()
+        assess_waiting(database, clock)
+        return KeepBookings(database, clock, "west").reconcile()
+
+    return run
+
+
+def booked(client: TestClient, name: str) -> tuple[str, str, int]:
+    """Return status and reason of the condition Booked of a reservation, and its booked servers."""
+    status = get(client, name)["status"]
+    [condition] = [one for one in status["conditions"] if one["type"] == "Booked"]
+    return condition["status"], condition["reason"], status["booked_servers"]
+
+
+def targets(database: Database, name: str) -> int:
+    with database.snapshot() as tx:
+        snapshot = load_fleet_snapshot(tx, "west")
+    return int((snapshot.servers.target == snapshot.reservations.name.tolist().index(name)).sum())
+
+
+def test_a_promised_start_is_whole_whoever_asks_meanwhile(owner, database, clock, tick) -> None:
+    ask(owner, database, clock, create("launch", window(clock, 30, None, capacity_rru=24, **ANY)))
+    assert booked(owner, "launch") == ("True", "Booked", 32)
+    with database.snapshot() as tx:
+        assert load_fleet_snapshot(tx, "west").servers.booked.sum() == 32
+    lasting = ask(owner, database, clock, create("lasting", window(clock, None, None, capacity_rru=24, **ANY)))
+    status = owner.get(lasting).json()["status"]
+    assert (status["phase"], status["numbers"]["booked_servers"]) == ("degraded", 32)
+    assert "booked: for launch from" in status["message"]
+    brief = ask(owner, database, clock, create("brief", window(clock, None, 29, capacity_rru=20, **ANY)))
+    assert owner.get(brief).json()["status"]["phase"] == "granted"
+    for _ in range(30):
+        clock.sleep(DAY_S - 60)
+        tick()
+        clock.sleep(60)
+        tick()
+    launch = get(owner, "launch")["status"]
+    assert (launch["phase"], launch["shortfall_rru"], launch["booked_servers"]) == ("granted", 0, 0)
+    assert "Booked" not in [one["type"] for one in launch["conditions"]]
+
+
+def test_it_begins_before_its_start_by_the_lead(owner, database, clock, tick) -> None:
+    ask(owner, database, clock, create("launch", window(clock, 1, None, capacity_rru=24, **ANY)))
+    clock.sleep(DAY_S - 3601)
+    tick()
+    assert get(owner, "launch")["status"]["phase"] == "scheduled"
+    clock.sleep(1)
+    tick()
+    assert get(owner, "launch")["status"]["phase"] == "granted"
+
+
+def test_beyond_the_horizon_it_is_no_promise_until_the_horizon_comes(owner, database, clock, tick) -> None:
+    url = ask(owner, database, clock, create("launch", window(clock, 40, None, capacity_rru=24, **ANY)))
+    status = owner.get(url).json()["status"]
+    assert (status["phase"], status["reason"]) == ("scheduled", "Scheduled")
+    assert "it would be granted" in status["message"]
+    assert booked(owner, "launch") == ("False", "BeyondHorizon", 0)
+    clock.sleep(4 * DAY_S)
+    assert tick() == 0
+    clock.sleep(DAY_S)
+    assert tick() == 1
+    assert booked(owner, "launch") == ("True", "Booked", 32)
+    assert tick() == 0
+
+
+def test_failed_servers_are_replaced_and_a_short_booking_is_tried_again(owner, database, clock, tick) -> None:
+    ask(owner, database, clock, create("launch", window(clock, 10, None, capacity_rru=32, **ANY)))
+    assert booked(owner, "launch") == ("True", "Booked", 43)
+
+    def fail(up: str, count: int) -> None:
+        query = f"""UPDATE servers SET unavailability = '{up}' WHERE server_id IN (
+                        SELECT server_id FROM booked_servers ORDER BY server_id LIMIT {count})"""
+        with database.write() as tx:
+            tx.execute(sa.text(query))
+
+    fail("unplanned", 1)
+    assert tick() == 1
+    assert booked(owner, "launch")[:2] == ("True", "Booked")
+    with database.snapshot() as tx:
+        servers = load_fleet_snapshot(tx, "west").servers
+    assert not (servers.booked & ~servers.available).any()
+    fail("unplanned", 5)
+    assert tick() == 1
+    assert booked(owner, "launch") == ("False", "TooFewFreeServers", 40)
+    assert tick() == 0  # too soon
+    with database.write() as tx:
+        tx.execute(sa.text("UPDATE servers SET unavailability = 'none'"))
+    clock.sleep(900)
+    assert tick() == 1
+    assert booked(owner, "launch") == ("True", "Booked", 43)
+
+
+def test_an_extension_over_a_booking_is_refused(owner, database, clock) -> None:
+    ask(owner, database, clock, create("old-one", window(clock, None, 5, capacity_rru=24, **ANY)))
+    ask(owner, database, clock, create("launch", window(clock, 6, None, capacity_rru=30, **ANY)))
+    assert booked(owner, "launch")[0] == "True"
+    resize = {"kind": "resize", "region": "west", "reservation": "old-one"}
+    ends_at = (clock.now() + timedelta(days=9)).isoformat()
+    longer = ask(owner, database, clock, resize | {"spec": {"ends_at": ends_at}})
+    status = owner.get(longer).json()["status"]
+    assert (status["phase"], status["reason"]) == ("rejected", "BookedByOthers")
+    assert get(owner, "old-one")["status"]["phase"] == "granted"
+    assert booked(owner, "launch")[0] == "True"
+
+
+def test_an_extension_and_a_booking_at_one_time_do_not_both_win(owner, database, clock, monkeypatch) -> None:
+    """A booking is stored between the judgement of the extension and its commit."""
+    ask(owner, database, clock, create("old-one", window(clock, None, 5, capacity_rru=24, **ANY)))
+    resize = {"kind": "resize", "region": "west", "reservation": "old-one"}
+    extended = {"spec": {"ends_at": (clock.now() + timedelta(days=9)).isoformat()}}
+    url = owner.post("/v1/capacity-requests", json=resize | extended).headers["location"]
+    launch = owner.post(
+        "/v1/capacity-requests", json=create("launch", window(clock, 6, None, capacity_rru=30, **ANY))
+    ).headers["location"]
+    extension, booking = (int(one.rsplit("/", 1)[1]) for one in (url, launch))
+    accept, raced = AssessCapacityRequest._accept, []
+
+    def race(self, request, case, judgement):
+        if not raced:
+            raced.append(True)
+            AssessCapacityRequest(database, clock, booking).reconcile()
+        return accept(self, request, case, judgement)
+
+    monkeypatch.setattr(AssessCapacityRequest, "_accept", race)
+    AssessCapacityRequest(database, clock, extension).reconcile()
+    assert booked(owner, "launch")[0] == "True"
+    assert owner.get(url).json()["status"]["reason"] == "BookedByOthers"
+
+
+def test_a_grant_that_read_the_servers_before_they_were_booked_is_judged_again(
+    owner, database, clock, monkeypatch
+) -> None:
+    spec = window(clock, None, None, capacity_rru=30, **ANY)
+    url = owner.post("/v1/capacity-requests", json=create("lasting", spec)).headers["location"]
+    launch = owner.post(
+        "/v1/capacity-requests", json=create("launch", window(clock, 6, None, capacity_rru=30, **ANY))
+    ).headers["location"]
+    asked, booking = (int(one.rsplit("/", 1)[1]) for one in (url, launch))
+    accept, raced = AssessCapacityRequest._accept, []
+
+    def race(self, request, case, judgement):
+        if not raced:
+            raced.append(True)
+            AssessCapacityRequest(database, clock, booking).reconcile()
+        return accept(self, request, case, judgement)
+
+    monkeypatch.setattr(AssessCapacityRequest, "_accept", race)
+    AssessCapacityRequest(database, clock, asked).reconcile()
+    assert booked(owner, "launch")[0] == "True"
+    assert owner.get(url).json()["status"]["phase"] == "degraded"
+
+
+def test_bookings_of_a_changed_server_are_not_stored(owner, database, clock) -> None:
+    from libs.domain.calendar import NewBooking
+    from libs.store.capacity.bookings import record_bookings
+
+    ask(owner, database, clock, create("launch", window(clock, 40, None, capacity_rru=2, **ANY)))
+    launch = get(owner, "launch")
+    with database.snapshot() as tx:
+        snapshot = load_fleet_snapshot(tx, "west")
+    new = NewBooking(
+        reservation_id=launch["reservation_id"],
+        name="launch",
+        generation=launch["generation"],
+        rows=snapshot.servers.rack[5:6] * 0 + 5,
+        is_promise=True,
+        reason="Booked",
+        message="",
+        numbers={},
+    )
+    with database.write() as tx:
+        tx.execute(sa.text("UPDATE servers SET unavailability = 'planned' WHERE server_id = :id"), {"id": 6})
+    with pytest.raises(StaleGeneration), database.write() as tx:
+        record_bookings(tx, snapshot, [new], now=clock.now())
+
+
+def test_a_deleted_reservation_keeps_no_servers(owner, database, clock, tick) -> None:
+    ask(owner, database, clock, create("launch", window(clock, 10, None, capacity_rru=24, **ANY)))
+    url = f"/v1/reservations/{get(owner, 'launch')['reservation_id']}"
+    assert owner.delete(url, headers={"If-Match": '"1"'}).status_code == 200
+    with database.snapshot() as tx:
+        assert tx.execute(sa.text("SELECT count(*) FROM booked_servers")).scalar_one() == 0
+        assert not load_fleet_snapshot(tx, "west").servers.booked.any()
