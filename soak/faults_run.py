@@ -56,6 +56,8 @@ Otherwise jobs without work would take all the time of the workers.
 """
 _BUFFER_SHARE = 0.06
 """Share of each hardware type that is its shared buffer from the start."""
+_BOOKING_LEAD_S = 20.0
+"""Shorter than the usual hour: otherwise every window that clients ask for would begin at once."""
 _ANSWERS_BETWEEN, _PATIENCE_S = 5, 8.0
 """Number of answers between two faults, and longest wait for these answers in seconds. Without the wait, a busy machine
 would see only faults.
@@ -209,7 +211,7 @@ def _clients(
     gone: threading.Event,
 ) -> list[Client]:
     """Import the regions, and return their clients: the first one is an admin, the others are operators."""
-    policy = RegionPolicy(shared_buffer_share=_BUFFER_SHARE)
+    policy = RegionPolicy(shared_buffer_share=_BUFFER_SHARE, booking_lead_s=_BOOKING_LEAD_S)
     admin.post(f"/v1/regions/{REGION}/import", files=region_files(REGION, plan.servers, plan.seed, policy))
     admin.post(f"/v1/regions/{QUIET_REGION}/import", files=region_files(QUIET_REGION, _QUIET_SERVERS, plan.seed))
     limits = {"size_cost_units": _LIMIT_SHARE * plan.servers}

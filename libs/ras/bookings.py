@@ -13,7 +13,7 @@ import numpy as np
 
 from libs.domain.arrays import Bools
 from libs.domain.booking import BEYOND_HORIZON
-from libs.domain.calendar import Calendar, NewBooking, Window, Windowed
+from libs.domain.calendar import Calendar, NewBooking, Windowed
 from libs.domain.fleet import FREE, FleetSnapshot
 from libs.domain.policy import RegionPolicy
 from libs.domain.reservation import ROUNDING
@@ -37,22 +37,31 @@ class Decision:
     rebooked: tuple[NewBooking, ...] = ()
 
 
-def region_at(snapshot: FleetSnapshot, window: Window, calendar: Calendar) -> FleetSnapshot:
-    """Return the region as a reservation finds it that needs servers during `window`.
+def region_at(snapshot: FleetSnapshot, row: int, one: Windowed, calendar: Calendar) -> FleetSnapshot:
+    """Return the region as the reservation `one`, in row `row` of the snapshot, finds it in its window.
 
     Reservations that end before the window have given up their servers. Servers that are kept for others in a part of
-    the window are booked.
+    the window are booked. The reservation has the servers that are kept for it, if they are there: so a booking stays
+    where it is if nothing is better.
+
+    calendar   bookings of all others
     """
-    servers = snapshot.servers
+    servers, window = snapshot.servers, one.window
     target, drained = servers.target, servers.drained
+    booked = calendar.kept(window, len(servers))
     if window.from_s > calendar.now_s:
         ends_s = np.full(len(snapshot.reservations) + 1, np.inf)  # the last one is for servers without a target
         ends_s[:-1] = [calendar.ends_s.get(name, np.inf) for name in snapshot.reservations.name]
         target = np.where(ends_s[np.maximum(target, FREE)] <= window.from_s, FREE, target).astype(np.int32)
         if window.from_s >= calendar.now_s + MAINTENANCE_S_MAX:
             drained = np.zeros_like(drained)
-    booked = calendar.kept(window, len(servers))
-    return replace(snapshot, servers=replace(servers, target=target, drained=drained, booked=booked))
+    found = replace(servers, target=target, drained=drained, booked=booked)
+    own = one.rows[(target[one.rows] < 0) & found.lasting[one.rows]]
+    if len(own) and window.from_s > calendar.now_s:
+        target = target.copy()
+        target[own] = row
+        found = replace(found, target=target)
+    return replace(snapshot, servers=found)
 
 
 def decide(snapshot: FleetSnapshot, row: int, asking: Windowed, calendar: Calendar) -> Decision:
@@ -62,7 +71,7 @@ def decide(snapshot: FleetSnapshot, row: int, asking: Windowed, calendar: Calend
 
     calendar   bookings of all others
     """
-    at = region_at(snapshot, asking.window, calendar)
+    at = region_at(snapshot, row, asking, calendar)
     verdict = admit(at, row)
     found = _agreed(snapshot, row, asking, calendar, verdict)
     if found is None:  # it has these servers already, so only its window is new
@@ -70,7 +79,7 @@ def decide(snapshot: FleetSnapshot, row: int, asking: Windowed, calendar: Calend
     kept = at.servers.booked & (at.servers.target < 0) & (at.reservations.rru[row, at.servers.hardware_type] > 0)
     if verdict.phase != "degraded" or not kept.any():
         return found
-    other = admit(region_at(snapshot, asking.window, replace(calendar, scheduled=())), row)
+    other = admit(region_at(snapshot, row, asking, replace(calendar, scheduled=())), row)
     agreed = _agreed(snapshot, row, asking, calendar, other) if _is_better(other, verdict) else None
     return agreed or replace(found, verdict=_with_bookings(verdict, kept, calendar.overlapping(asking.window)))
 
@@ -83,8 +92,7 @@ def rebook(snapshot: FleetSnapshot, moved: Iterable[Windowed], calendar: Calenda
     found = []
     for one in sorted(moved, key=lambda one: (-one.spec.priority, one.window.from_s, one.reservation_id)):
         asked, row = with_reservation(snapshot, one.name, one.spec)
-        at = region_at(asked, one.window, calendar)
-        verdict = admit(at, row)
+        verdict = admit(region_at(asked, row, one, calendar), row)
         new = booking_of(one, row, verdict)
         after, slack = replace(one, **new.kept), ROUNDING * one.spec.capacity_rru
         if not after.is_promise and (one.is_promise or after.short_rru > one.short_rru + slack):
@@ -192,13 +200,9 @@ def _refused(verdict: Verdict, taken: tuple[Windowed, ...]) -> Verdict:
 
 
 def _with_bookings(verdict: Verdict, kept: Bools, others: tuple[Windowed, ...]) -> Verdict:
-    """Return the verdict with the number of free servers that are kept for others, and the first of these.
-
-    kept   (S,) these servers
-    """
-    count, keepers = int(kept.sum()), tuple(one for one in others if kept[one.rows].any())
-    message = f"{verdict.message} {count} further free servers are booked: {_named(keepers)}."
-    return replace(verdict, message=message, numbers={**verdict.numbers, "booked_servers": float(count)})
+    """Return the verdict with the names of the bookings that keep the free servers `kept` (S,)."""
+    keepers = tuple(one for one in others if kept[one.rows].any())
+    return replace(verdict, message=f"{verdict.message} Free servers are booked {_named(keepers)}.")
 
 
 def _named(some: tuple[Windowed, ...]) -> str:

@@ -72,13 +72,19 @@ def describe_shortage(
         f"Short of {short_rru:.4g} of {q.capacity_rru[reservation]:g} RRU until servers are returned, repaired or "
         "added; every solve looks for servers that others can spare."
     )
-    leaving = int((snapshot.servers.leaving & (snapshot.servers.target == reservation)).sum())
+    servers = snapshot.servers
+    leaving = int((servers.leaving & (servers.target == reservation)).sum())
     if leaving:
         message += f" {leaving} of its servers {'is' if leaving == 1 else 'are'} to be retired and not counted."
+    numbers = {"short_rru": short_rru, "needed_servers": float(needed), "free_servers": float(free_servers)}
+    booked = int((servers.booked & (servers.target < 0) & (rru[servers.hardware_type] > 0)).sum())
+    if booked:
+        message += f" {booked} further free servers are booked for reservations that begin later."
+        numbers["booked_servers"] = float(booked)
     return Shortage(
         reason="TooFewFreeServers" if free_servers else "NoFreeServers",
         message=message,
-        numbers={"short_rru": short_rru, "needed_servers": float(needed), "free_servers": float(free_servers)},
+        numbers=numbers,
     )
 
 

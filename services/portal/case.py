@@ -34,6 +34,7 @@ def question_of_request(request: CapacityRequest) -> Question:
         spec=request.spec,
         reservation_id=request.reservation_id,
         reservation_generation=request.reservation_generation,
+        accepted=request.accepted,
     )
 
 
@@ -69,7 +70,7 @@ def load_case(tx: Transaction, question: Question, *, now: datetime) -> Case:
         if question.reservation_id is None
         else load_reservation(tx, question.reservation_id),
         snapshot=snapshot,
-        calendar=load_calendar(tx, snapshot, now=now).without(question.name),
+        calendar=load_calendar(tx, snapshot, now=now),
         quota=load_quota(tx, question.region, question.owner, before=request_id, except_names=[question.name]),
         catalogue=catalogue,
         costs=load_cost_table(tx, region),

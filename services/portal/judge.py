@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+import numpy as np
+
 from libs.domain.approval import ApprovalLimits, Cause
 from libs.domain.approval_causes import approval_causes
 from libs.domain.calendar import Calendar, NewBooking, Window, Windowed, horizon_end, window_of
@@ -32,6 +34,7 @@ class Question:
     capacity_request_id      None: the request is not stored, and comes after all stored requests
     reservation_id           the reservation that the request changes; None: it creates one
     reservation_generation   the generation of that reservation as read
+    accepted                 True: the reservation was stored for this request, and waits for its window to begin
     """
 
     capacity_request_id: int | None
@@ -41,13 +44,14 @@ class Question:
     spec: ReservationSpec
     reservation_id: int | None
     reservation_generation: int | None
+    accepted: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Case:
     """A case: a question, and all data that decide it.
 
-    calendar   the coming changes of the region, without the reservation of the question
+    calendar   the coming changes of the region
     found      the reservation that the request changes, or else the live reservation with the requested name; None:
                neither
     snapshot   the whole region, because bound servers also decide whether the request could ever be met
@@ -76,6 +80,12 @@ class Case:
         return (self.found is None or self.found.scheduled) and self.asking.window.from_s > self.now.timestamp()
 
     @property
+    def is_promised(self) -> bool:
+        """Return whether this request was promised already, as it is: then nothing is left to approve."""
+        booking = None if self.found is None else self.found.booking
+        return self.question.accepted and booking is not None and booking.is_promise
+
+    @property
     def is_beyond_horizon(self) -> bool:
         """Return whether the reservation starts so far ahead that no servers are booked for it yet."""
         starts_at = self.question.spec.starts_at
@@ -86,12 +96,14 @@ class Case:
         """Return the reservation of the question with the window in which it needs servers."""
         question, found = self.question, self.found
         begun = found is not None and not found.scheduled
+        kept = [one.rows for one in self.calendar.scheduled if one.name == question.name]
         return Windowed(
             reservation_id=question.reservation_id,
             name=question.name,
             generation=question.reservation_generation or 1,
             spec=question.spec,
             window=window_of(question.spec, self.snapshot.policy, now=self.now, begun=begun),
+            rows=kept[0] if kept else np.zeros(0, np.int32),
         )
 
 
@@ -140,11 +152,11 @@ def _decided(case: Case, asked: FleetSnapshot, row: int) -> Decision:
     """Return the verdict on the question for the window of its reservation. Beyond the horizon of bookings, it is the
     verdict for a reservation that begins now.
     """
-    asking = case.asking
+    asking, others = case.asking, case.calendar.without(case.question.name)
     if case.begins_later and case.is_beyond_horizon:
         window = Window(case.now.timestamp(), asking.window.until_s)
-        return replace(decide(asked, row, replace(asking, window=window), case.calendar), rebooked=())
-    return decide(asked, row, asking, case.calendar)
+        return replace(decide(asked, row, replace(asking, window=window), others), rebooked=())
+    return decide(asked, row, asking, others)
 
 
 def _accepted(case: Case, asked: FleetSnapshot, row: int, decision: Decision) -> Judgement:
@@ -156,7 +168,7 @@ def _accepted(case: Case, asked: FleetSnapshot, row: int, decision: Decision) ->
     assert verdict.plan is not None
     causes = (
         ()
-        if case.approved
+        if case.approved or case.is_promised
         else approval_causes(
             asked,
             row,

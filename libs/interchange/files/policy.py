@@ -7,7 +7,7 @@ import math
 from dataclasses import asdict, fields, replace
 from typing import Any, TypeVar
 
-from libs.domain.policy import RegionPolicy
+from libs.domain.policy import BOOKING_HORIZON_S_MAX, BOOKING_LEAD_S_MAX, RegionPolicy
 from libs.domain.world import FluxPolicy
 from libs.interchange.files.bounds import parse_json, read_json
 from libs.interchange.files.errors import InterchangeError, Problem, Problems
@@ -31,6 +31,9 @@ def load_policy(source: Source, problems: Problems, absent: RegionPolicy = AS_TH
     for field in ("daily_churn_share", "solve_churn_share", "reservation_churn_share", "rack_phase_share"):
         if getattr(policy, field) > 1:
             problems.add(FILE, "is a share and must be at most 1", field=field)
+    for field, most in (("booking_horizon_s", BOOKING_HORIZON_S_MAX), ("booking_lead_s", BOOKING_LEAD_S_MAX)):
+        if getattr(policy, field) > most:
+            problems.add(FILE, f"is a time and must be at most {most:g} seconds", field=field)
     return policy
 
 

@@ -28,13 +28,14 @@ _ENDS = sa.text("""
 _BOOKED = """
     SELECT reservation_id, server_id FROM booked_servers JOIN reservations USING (reservation_id)
     WHERE reservations.region_id = %(region)s AND scheduled AND deleted_at IS NULL ORDER BY reservation_id, server_id"""
-# A booking is decided again if it is short and was not looked at for a time, or if one of its servers cannot serve it.
+# A booking is decided again if it was not looked at for a time, shorter if it is short, or if one of its servers cannot
+# serve it.
 _DUE = sa.text(f"""
     SELECT later.reservation_id FROM reservations AS later LEFT JOIN bookings USING (reservation_id)
     WHERE later.region_id = :region_id AND later.scheduled AND later.deleted_at IS NULL AND (
         bookings.observed_generation IS DISTINCT FROM later.generation
         OR (reason = :beyond AND later.starts_at <= :horizon)
-        OR (NOT is_promise AND reason <> :beyond AND decided_at <= :looked_before)
+        OR (reason <> :beyond AND decided_at <= CASE WHEN is_promise THEN :checked_before ELSE :looked_before END)
         OR (is_promise AND EXISTS (
             SELECT FROM booked_servers JOIN servers USING (server_id)
             LEFT JOIN reservations AS holder ON holder.reservation_id = servers.target_reservation_id
@@ -88,12 +89,14 @@ def list_bookings_due(
     *,
     now: datetime,
     looked_before: datetime,
+    checked_before: datetime,
     maintained: datetime,
     limit: int,
 ) -> tuple[int, ...]:
     """Return the ids of the scheduled reservations whose booking must be decided again, earliest start first.
 
-    looked_before   a booking that is short is looked at again if that was last done before this time
+    looked_before   a booking that is short is decided again if that was last done by this time
+    checked_before  a booking that is a promise is decided again if that was last done by this time
     maintained      a start before this time does not count on servers in maintenance
     """
     parameters = {
@@ -101,6 +104,7 @@ def list_bookings_due(
         "beyond": BEYOND_HORIZON,
         "horizon": horizon_end(policy, now=now),
         "looked_before": looked_before,
+        "checked_before": checked_before,
         "maintained": maintained,
         "lead_s": policy.booking_lead_s,
         "most": limit,

@@ -26,8 +26,8 @@ LEAVING = """
      OR server_id IN (SELECT server_id FROM retirements WHERE status = 'announced' AND server_id IS NOT NULL))"""
 
 BOOKED = """
-    EXISTS (SELECT FROM booked_servers JOIN reservations AS later USING (reservation_id)
-            WHERE booked_servers.server_id = servers.server_id AND later.scheduled AND later.deleted_at IS NULL)"""
+    servers.server_id IN (SELECT server_id FROM booked_servers JOIN reservations AS later USING (reservation_id)
+                          WHERE later.scheduled AND later.deleted_at IS NULL)"""
 """SQL condition on a row of `servers`: it is kept for a reservation that begins later."""
 
 

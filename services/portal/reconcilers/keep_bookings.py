@@ -26,6 +26,10 @@ AT_ONCE_MAX = 50
 """Largest number of bookings per run. The next run takes the rest."""
 RETRY = timedelta(minutes=15)
 """Time between two looks at a booking that is short."""
+CHECK = timedelta(hours=1)
+"""Time between two looks at a booking that is a promise. A new catalogue, or a server that stands elsewhere, may have
+broken it.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,7 @@ class KeepBookings:
                 region.policy,
                 now=now,
                 looked_before=now - RETRY,
+                checked_before=now - CHECK,
                 maintained=now + timedelta(seconds=MAINTENANCE_S_MAX),
                 limit=AT_ONCE_MAX,
             )

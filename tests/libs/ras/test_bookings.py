@@ -53,7 +53,7 @@ def test_no_server_serves_two_reservations_at_one_time() -> None:
     _, short = decided(snapshot, windowed("short", spec(4, 2, 4)), calendar(first))
     assert (short.is_promise, len(short.rows), short.numbers["short_rru"]) == (False, 3, 1)
     assert short.numbers["booked_servers"] == 5
-    assert "for first from 2026-11-01 23:00 UTC on" in short.message
+    assert "Free servers are booked for first from 2026-11-01 23:00 UTC on." in short.message
     _, later = decided(snapshot, windowed("later", spec(8, 4, 5)), calendar(first))
     assert (later.is_promise, len(later.rows)) == (True, 8)
 
@@ -102,7 +102,9 @@ def test_a_request_takes_booked_servers_if_it_ends_before() -> None:
     lasting, _ = decided(snapshot, windowed("lasting", spec(8)), calendar(launch))
     assert lasting.verdict.phase == "degraded"
     assert (lasting.verdict.plan.target == len(snapshot.reservations)).sum() == 2
-    assert "6 further free servers are booked: for launch from 2026-11-10 23:00 UTC on" in lasting.verdict.message
+    said = "6 further free servers are booked for reservations that begin later."
+    assert said in lasting.verdict.message
+    assert "Free servers are booked for launch from 2026-11-10 23:00 UTC on." in lasting.verdict.message
 
 
 def test_a_booking_moves_if_other_servers_do_as_well() -> None:
@@ -132,6 +134,17 @@ def test_an_extension_over_a_booking_is_refused_unless_the_booking_can_move() ->
     moved, _ = decided(snapshot, windowed("old", spec(4), begun=True), small)
     assert moved.verdict.phase == "granted"
     assert moved.rebooked[0].rows.tolist() == [4, 5, 6, 7]
+
+
+def test_a_booking_that_is_decided_again_keeps_its_servers() -> None:
+    snapshot = fleet_snapshot(down={"server-06"})
+    again = windowed("web", spec(3, 1), [2, 5, 6], is_promise=True, short_rru=0.0)
+    _, found = decided(snapshot, again, calendar())
+    assert found.is_promise
+    assert {2, 5} < set(found.rows.tolist())
+    assert 6 not in found.rows
+    _, less = decided(snapshot, replace(again, spec=spec(1, 1)), calendar())
+    assert (len(less.rows), set(less.rows.tolist()) < {2, 5}) == (1, True)
 
 
 @pytest.mark.parametrize("fix_first", [True, False])

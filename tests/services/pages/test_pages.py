@@ -4,6 +4,7 @@ import csv
 import io
 import re
 import subprocess
+from datetime import timedelta
 from html import unescape
 from urllib.parse import parse_qs, quote, urlsplit
 
@@ -192,6 +193,22 @@ def test_an_owner_asks_resizes_and_is_sent_to_the_decision(log_in, world, api) -
     assert row["spec"]["capacity_rru"] == 7
     stale = browser.post("/regions/east/ask?resize=asked", data=form | {"capacity_rru": "8"})
     assert (stale.status_code, 'role="alert"' in stale.text) == (422, True)
+
+
+def test_a_start_ahead_says_whether_it_is_a_promise_before_and_after_it_is_asked(log_in, world, api) -> None:
+    browser = log_in(world.owner)
+    starts_at = (world.platform.clock.now() + timedelta(days=3)).strftime("%Y-%m-%dT%H:%M")
+    form = ASK | {"name": "ahead", "capacity_rru": "2", "starts_at": starts_at}
+    assert "servers are booked for it" in text_of(
+        browser.post("/regions/east/ask", data=form | {"action": "check"}).text
+    )
+    assert browser.post("/regions/east/ask", data=form | {"action": "ask", "key": "ahead-1"}).status_code == 303
+    world.live(2)
+    page = text_of(browser.get("/regions/east/reservations/ahead").text)
+    assert "Booked" in page
+    assert "servers are booked for it" in page
+    [row] = api.get("/v1/reservations", params={"region": "east", "name": "ahead"}).json()["items"]
+    assert row["status"]["booked_servers"] > 0
 
 
 def test_only_those_who_may_decide_can_and_the_others_read_why(log_in, world, api) -> None:

@@ -250,6 +250,7 @@ def test_bad_input_is_named_by_file_row_and_field(name):
         (b'{"spread_cost": "2"}', "not a number"),
         (b'{"spread_cost": true}', "not a number"),
         (b'{"shared_buffer_share": 1.0}', "below 1"),
+        (b'{"booking_horizon_s": 1e18}', "must be at most 3.1536e+07 seconds"),
         (b"\xff\xfe", "not JSON"),
         (b"[" * 100_000, "policy.json: is not JSON: it is nested too deep"),
     ],
@@ -328,6 +329,7 @@ def test_round_trip_keeps_everything(tmp_path):
         (R, "host_profile", [None, "kernel-6"]),
         (R, "workload_class", [None, "batch"]),
         (S, "unavailability", ["planned", "none", "none", "none"]),
+        (S, "booked", [True, False, False, True]),
         (S, "vcpu", [64.0, 64.0, 64.0, 64.0]),
         (S, "unknown_column", [[1], [2], [], [4]]),
         (R, "generation", ["of", "ours"]),
@@ -341,6 +343,7 @@ def test_round_trip_keeps_everything(tmp_path):
     assert region.server_deleted_target.tolist() == [None, "dead", None, None]
     assert region.server_host_profile.tolist() == ["a", "default", "b", "b"]
     assert region.snapshot.servers.drained.tolist() == [True, False, False, False]
+    assert again.snapshot.servers.booked.tolist() == [True, False, False, True]
     assert {figures["vcpu"] for figures in region.hardware_type_attributes.values()} == {64.0}
     assert region.snapshot.reservations.priority.tolist() == [0, 4]
     assert region.snapshot.reservations.move_cost.tolist() == [0.5, 2.0]

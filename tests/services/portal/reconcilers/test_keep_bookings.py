@@ -57,10 +57,10 @@ def booked(client: TestClient, name: str) -> tuple[str, str, int]:
     return condition["status"], condition["reason"], status["booked_servers"]
 
 
-def targets(database: Database, name: str) -> int:
+def booked_servers(database: Database) -> list[str]:
     with database.snapshot() as tx:
-        snapshot = load_fleet_snapshot(tx, "west")
-    return int((snapshot.servers.target == snapshot.reservations.name.tolist().index(name)).sum())
+        servers = load_fleet_snapshot(tx, "west").servers
+    return [str(name) for name in servers.name[servers.booked]]
 
 
 def test_a_promised_start_is_whole_whoever_asks_meanwhile(owner, database, clock, tick) -> None:
@@ -71,7 +71,7 @@ def test_a_promised_start_is_whole_whoever_asks_meanwhile(owner, database, clock
     lasting = ask(owner, database, clock, create("lasting", window(clock, None, None, capacity_rru=24, **ANY)))
     status = owner.get(lasting).json()["status"]
     assert (status["phase"], status["numbers"]["booked_servers"]) == ("degraded", 32)
-    assert "booked: for launch from" in status["message"]
+    assert "Free servers are booked for launch from" in status["message"]
     brief = ask(owner, database, clock, create("brief", window(clock, None, 29, capacity_rru=20, **ANY)))
     assert owner.get(brief).json()["status"]["phase"] == "granted"
     for _ in range(30):
@@ -82,6 +82,15 @@ def test_a_promised_start_is_whole_whoever_asks_meanwhile(owner, database, clock
     launch = get(owner, "launch")["status"]
     assert (launch["phase"], launch["shortfall_rru"], launch["booked_servers"]) == ("granted", 0, 0)
     assert "Booked" not in [one["type"] for one in launch["conditions"]]
+
+
+def test_what_was_promised_needs_no_approval_when_it_begins(owner, admin, database, clock, tick) -> None:
+    ask(owner, database, clock, create("launch", window(clock, 1, None, capacity_rru=24, **ANY)))
+    put = admin.put("/v1/regions/west/approval-limits", json={"size_cost_units": 1}, headers={"If-Match": '"0"'})
+    assert put.status_code == 200
+    clock.sleep(DAY_S)
+    tick()
+    assert get(owner, "launch")["status"]["phase"] == "granted"
 
 
 def test_it_begins_before_its_start_by_the_lead(owner, database, clock, tick) -> None:
@@ -106,6 +115,10 @@ def test_beyond_the_horizon_it_is_no_promise_until_the_horizon_comes(owner, data
     assert tick() == 1
     assert booked(owner, "launch") == ("True", "Booked", 32)
     assert tick() == 0
+    kept = booked_servers(database)
+    clock.sleep(3600)
+    assert tick() == 1
+    assert booked_servers(database) == kept
 
 
 def test_failed_servers_are_replaced_and_a_short_booking_is_tried_again(owner, database, clock, tick) -> None:
