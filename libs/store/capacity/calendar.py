@@ -28,8 +28,8 @@ _ENDS = sa.text("""
 _BOOKED = """
     SELECT reservation_id, server_id FROM booked_servers JOIN reservations USING (reservation_id)
     WHERE reservations.region_id = %(region)s AND scheduled AND deleted_at IS NULL ORDER BY reservation_id, server_id"""
-# A booking is decided again if it was not looked at for a time, shorter if it is short, or if one of its servers cannot
-# serve it.
+# A booking is decided again after a time, which is shorter for one that is short. It is decided again at once if one of
+# its servers cannot serve it.
 _DUE = sa.text(f"""
     SELECT later.reservation_id FROM reservations AS later LEFT JOIN bookings USING (reservation_id)
     WHERE later.region_id = :region_id AND later.scheduled AND later.deleted_at IS NULL AND (
@@ -116,10 +116,10 @@ def _booked(tx: Transaction, region_id: int, snapshot: FleetSnapshot) -> dict[in
     """Return the booked servers of each scheduled reservation, as rows of the snapshot."""
     pairs = copy_out(tx, _BOOKED, {"region": region_id}, {"reservation": ">i8", "server": ">i8"})
     ids, server = pairs["reservation"].astype(np.int64), pairs["server"].astype(np.int64)
-    rows = np.searchsorted(snapshot.servers.id, server)
-    there = rows < len(snapshot.servers)
-    there[there] = snapshot.servers.id[rows[there]] == server[there]  # others are decommissioned
-    ids, rows = ids[there], rows[there].astype(np.int32)
+    position = np.searchsorted(snapshot.servers.id, server)
+    there = position < len(snapshot.servers)
+    there[there] = snapshot.servers.id[position[there]] == server[there]  # others are decommissioned
+    ids, rows = ids[there], position[there].astype(np.int32)
     found, first, count = np.unique(ids, return_index=True, return_counts=True)
     spans = zip(found.tolist(), first.tolist(), count.tolist(), strict=True)
     return {reservation_id: rows[start : start + n] for reservation_id, start, n in spans}
