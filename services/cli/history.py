@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 from typing import Annotated
+from urllib.parse import quote
 
 import typer
 
@@ -24,13 +25,27 @@ _COLUMNS = {
 }
 
 
+_DAYS = {"DAY": "day", "MOVES": "moves", "PREEMPTIONS": "preemptions"}
+
+
 def history(
-    reservation: Annotated[str, typer.Argument(help="the reservation, by name or id")],
+    reservation: Annotated[str | None, typer.Argument(help="the reservation, by name or id")] = None,
+    region: Annotated[str | None, typer.Option("--region", "-r", help="show a whole region instead")] = None,
+    days: Annotated[int, typer.Option(min=1, max=90, metavar="N", help="of a region: the last N days")] = 30,
     limit: Annotated[int, typer.Option(min=1, max=1_000_000, metavar="N", help="intervals, at most")] = 20,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Show what a reservation held and was promised, newest first. Nothing changed within a line."""
+    """Show what a reservation held and was promised, newest first. Nothing changed within a line.
+
+    With --region instead: what all its reservations were promised and lacked, and the moves of each day.
+    """
+    if (reservation is None) == (region is None):
+        raise typer.BadParameter("name either a reservation or a region (--region)")
     client = Client.connect()
+    if reservation is None:
+        assert region is not None
+        _tell_region(client.get(f"/v1/regions/{quote(region, safe='')}/history", days=days), output)
+        return
     identifier = reservation if reservation.isdecimal() else id_of(client, Noun.RESERVATIONS, reservation)
     status = client.get(f"/v1/reservations/{identifier}")["status"]
     found = list(islice(client.items(f"/v1/reservations/{identifier}/history"), limit + 1))
@@ -43,6 +58,25 @@ def history(
     print_rows(items, _COLUMNS)
     if len(found) > limit:
         note(f"Only {plural(limit, 'interval is', 'intervals are')} shown, and there are more: --limit N shows N.")
+
+
+def _tell_region(found: Json, output: Output) -> None:
+    """Print the past of a region: its worst moment, and its days."""
+    if output is Output.JSON:
+        print_json(found)
+        return
+    watched = [one for one in found["periods"] if one["missing_rru"] is not None]
+    worst = max(watched, key=lambda one: float(one["missing_rru"]), default=None)
+    if worst is None:
+        say(f"{found['region']} was not watched yet, so what it held is not known")
+    elif worst["missing_rru"] == 0:
+        say(f"{found['region']} held all its promises since {found['begins_at']}")
+    else:
+        say(
+            f"{found['region']} lacked most at {worst['begins_at']}: {worst['missing_rru']:,.4g} of "
+            f"{worst['capacity_rru']:,.6g} promised RRU"
+        )
+    print_rows(found["days"], _DAYS)
 
 
 def whole_in_words(status: Json) -> str:

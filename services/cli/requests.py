@@ -139,6 +139,7 @@ def _tell(request: Json, *, dry_run: bool, output: Output) -> None:
         say(status["message"])
         if dry_run:
             _tell_room(phase, status["numbers"])
+            _tell_ways(request["ways_out"])
         if phase in _OPEN and not dry_run:
             number = request["capacity_request_id"]
             say(f"Until it is decided, `plimsoll amend {number}` changes it and `plimsoll withdraw {number}` ends it.")
@@ -154,6 +155,19 @@ def _tell_room(phase: str, numbers: Json) -> None:
         say(f"It would count {numbers['cost_units']:,.6g} cost units{quota}.")
     if "coverable_rru" in numbers and phase != "degraded":  # then the message says so
         say(f"Its own and the free servers could cover at most {numbers['coverable_rru']:,.6g} RRU now.")
+
+
+def _tell_ways(ways: list[Json]) -> None:
+    """Print the changes of a request that would get a better answer."""
+    for one in ways:
+        change = ", ".join(f"{name} {_plain(value)}" for name, value in one["change"].items())
+        say(f"With {change} it would be {one['phase'].replace('_', ' ')}, for {one['cost_units']:,.6g} cost units.")
+
+
+def _plain(value: object) -> str:
+    """Return a value of a spec in words."""
+    words = {"True": "true", "False": "false", "None": "none", "[]": "empty"}
+    return f"{value:,.6g}" if isinstance(value, float) else words.get(str(value), str(value))
 
 
 def _phase(request: Json) -> Any:

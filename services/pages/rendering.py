@@ -89,6 +89,7 @@ class Renderer:
             return words.moment_markup(text, visit.now)
 
         values = {"visit": visit, "table": shown.table, "moment": moment, "title": shown.title, "region": shown.region}
+        values["command"] = shown.command_line if shown.command else ""
         html = self._environment.get_template(template).render({**values, **shown.values})
         return Markup(html)  # noqa: S704 - a template with autoescape made it
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -17,6 +16,7 @@ from starlette.responses import RedirectResponse, Response
 from libs.domain.principal import Role
 from services.pages.api import Api, Json
 from services.pages.parts.table import Table
+from services.pages.parts.words import shell_line
 
 LIVE_S = 10
 """Seconds between two polls of a live part."""
@@ -101,11 +101,8 @@ class Shown:
 
     @property
     def command_line(self) -> str:
-        """The command as people copy it into a shell. Each argument stays one word there.
-
-        A link may name anything. Control characters are left out, because a terminal acts on them inside quotes too.
-        """
-        return shlex.join("".join(filter(str.isprintable, one)) for one in ("plimsoll", *self.command))
+        """The command as people copy it into a shell."""
+        return shell_line(self.command)
 
     def csv_table(self, key: str) -> Table | None:
         """Return the table with this key; "" for the main one."""

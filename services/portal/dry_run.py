@@ -11,10 +11,13 @@ from services.portal.case import load_case, question_of_submission
 from services.portal.end_reservation import freed_words
 from services.portal.judge import Judgement, judge
 from services.portal.submit_requests import Submission
+from services.portal.ways_out import WayOut, ways_out
 
 
-def preview(database: Database, clock: Clock, submission: Submission, *, holder: int | str) -> Judgement:
-    """Return the decision on a submission. Raises Problem (429) while too many others are judged."""
+def preview(
+    database: Database, clock: Clock, submission: Submission, *, holder: int | str
+) -> tuple[Judgement, tuple[WayOut, ...]]:
+    """Return the decision on a submission, and changes that would get a better one. Raises Problem (429) while too many others are judged."""
     if submission.spec is None:
         assert submission.reservation is not None
         servers = submission.reservation.target.servers
@@ -23,8 +26,9 @@ def preview(database: Database, clock: Clock, submission: Submission, *, holder:
         message = f"{submission.name} would be deleted: {freed_words(servers, in_use)}."
         phase = CapacityRequestPhase.GRANTED
         numbers = {"released_servers": float(servers), "servers_in_use": float(in_use)}
-        return Judgement(phase=phase, reason="Deleted", message=message, numbers=numbers)
+        return Judgement(phase=phase, reason="Deleted", message=message, numbers=numbers), ()
     with solving_slot(holder):
         with database.snapshot() as tx:
             case = load_case(tx, question_of_submission(submission), now=clock.now())
-        return judge(case)
+        judgement = judge(case)
+        return judgement, ways_out(case, judgement)

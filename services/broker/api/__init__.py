@@ -9,6 +9,7 @@ from services.broker.api import (
     plans,
     policy_rollouts,
     region_files,
+    region_history,
     region_supply,
     regions,
     retirements,
@@ -21,6 +22,7 @@ from services.broker.api import (
 ROUTERS = (
     regions.router,
     server_counts.router,
+    region_history.router,
     msb_losses.router,
     region_files.router,
     region_supply.router,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 PLACES_MAX = 60
 """Largest number of MSBs that a map shows. With more, it shows their datacenters."""
@@ -48,6 +48,7 @@ class HeatMap:
 
     collapsed   whether the rows are datacenters, because there are too many MSBs
     corner      what the rows are, if they are no places of a region
+    links       column -> the page behind it, for columns that have one
     """
 
     caption: str
@@ -58,6 +59,7 @@ class HeatMap:
     collapsed: bool
     places: int
     corner: str = ""
+    links: Mapping[str, str] = field(default_factory=dict)
 
 
 def shade_of(value: float, whole: float) -> int:

@@ -12,6 +12,8 @@ from markupsafe import Markup, escape
 from services.pages.parts.svg import WIDTH, rectangle, round_up, steps, svg, text
 from services.pages.parts.words import number
 
+_STEPS_H = (1 / 60, 1 / 12, 1 / 6, 1 / 4, 1 / 2, 1, 2, 3, 6, 12, 24, 48, 96, 168, 336)
+"""Hours between two labels of an axis of time."""
 _LEFT, _RIGHT, _TOP, _BOTTOM = 56.0, 12.0, 10.0, 26.0
 
 
@@ -111,13 +113,14 @@ def legend(entries: Sequence[tuple[str, str]]) -> Markup:
 
 
 def ticks(first: datetime, last: datetime) -> list[tuple[datetime, str]]:
-    """Return at most eight times at round hours or days, with their words in UTC."""
+    """Return at most eight times at round minutes, hours or days, with their words in UTC."""
     hours = (last - first).total_seconds() / 3600
-    step_h = next((h for h in (1, 2, 3, 6, 12, 24, 48, 96, 168, 336) if hours / h <= 7), ceil(hours / 7 / 24) * 24)
+    step_h = next((h for h in _STEPS_H if hours / h <= 7), ceil(hours / 7 / 24) * 24)
     start = first.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     found, at = [], start
     while at <= last:
         if at >= first:
-            found.append((at, f"{at:%b} {at.day}" if step_h >= 24 or at.hour == 0 else f"{at:%H:%M}"))
+            is_day = step_h >= 24 or (at.hour, at.minute) == (0, 0)
+            found.append((at, f"{at:%b} {at.day}" if is_day else f"{at:%H:%M}"))
         at += timedelta(hours=step_h)
     return found

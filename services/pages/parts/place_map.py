@@ -81,8 +81,18 @@ def sums_of(found: Iterable[Mapping[str, float]]) -> dict[str, float]:
     return {name: sum(part[name] for part in parts) for name in names}
 
 
-def reservation_map(items: Sequence[Json], capacity_rru: float, *, survives: bool) -> HeatMap:
+def reservation_map(
+    items: Sequence[Json],
+    capacity_rru: float,
+    *,
+    survives: bool,
+    servers_url: Callable[[str, str], str] | None = None,
+    why_url: Callable[[str], str] | None = None,
+) -> HeatMap:
     """Return the map of a reservation: servers that it has by place and type, and what remains without each place.
+
+    servers_url   (place, hardware type) -> the page with these servers; None: there is none
+    why_url       hardware type -> the page that explains its use; None: there is none
 
     The last columns are the margin of RAS (figures 13 and 14): RRU held in the place, and RRU held without it.
     """
@@ -107,6 +117,7 @@ def reservation_map(items: Sequence[Json], capacity_rru: float, *, survives: boo
                     shade=shade_of(counts["joined"], most),
                     tip=_reservation_tip(place, kind, counts),
                     mark=_mark(counts),
+                    href=servers_url(place, kind) if servers_url is not None and not collapsed else "",
                 )
             )
         here_rru = whole[group, place]["held_rru"]
@@ -127,6 +138,7 @@ def reservation_map(items: Sequence[Json], capacity_rru: float, *, survives: boo
         totals=totals,
         collapsed=collapsed,
         places=msbs,
+        links={} if why_url is None else {kind: why_url(kind) for kind in kinds},
     )
 
 

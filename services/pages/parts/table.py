@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 
 from markupsafe import Markup
 
-from services.pages.parts.words import number
+from services.pages.parts.words import number, shell_line
 
 ROWS_MAX = 250
 """Largest number of rows on a page, so that a page of a large fleet stays small. CSV has all of them."""
@@ -107,6 +107,7 @@ class Table:
     cut           a sentence about rows that were not read; "" if all were
     next_cursor   the API's cursor of the next part; None: there is none
     act           the link of a row to a form about it; None: rows have none
+    command       the arguments of the `plimsoll` line that tells the same; (): that of the page
     """
 
     name: str
@@ -126,6 +127,7 @@ class Table:
     key: str = ""
     next_cursor: str | None = None
     act: Callable[[Any], Markup] | None = None
+    command: Sequence[str] = ()
 
     def parameter(self, name: str) -> str:
         """Return the name in the URL of a parameter of this table: q, sort, page, or after."""
@@ -219,6 +221,11 @@ class Table:
         sort = f"-{column.key}" if turned else column.key
         from_begin = {self.parameter("after"): None} if self.ordered else {}
         return self.url(**{self.parameter("sort"): sort, self.parameter("page"): None, **from_begin})
+
+    @property
+    def command_line(self) -> str:
+        """The command as people copy it; "" if it has none of its own."""
+        return shell_line(self.command) if self.command else ""
 
     @property
     def csv_url(self) -> str:

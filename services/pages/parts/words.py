@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shlex
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from markupsafe import Markup, escape
@@ -82,6 +84,14 @@ def moment_markup(text: str | None, now: datetime) -> Markup:
     return Markup('<time datetime="{}">{} <small>({})</small></time>').format(
         moment.astimezone(UTC).isoformat(timespec="seconds"), moment_text(moment, now), age(moment, now)
     )
+
+
+def shell_line(command: Sequence[str]) -> str:
+    """Return a `plimsoll` command as people copy it into a shell. Each argument stays one word there.
+
+    A link may name anything. Control characters are left out, because a terminal acts on them inside quotes too.
+    """
+    return shlex.join("".join(filter(str.isprintable, one)) for one in ("plimsoll", *command))
 
 
 def said(sentence: str) -> Markup:

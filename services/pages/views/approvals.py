@@ -110,5 +110,6 @@ def _decided(visit: Visit, part: Part) -> Table:
         path=visit.path,
         query=visit.query,
         empty="Nothing was decided here yet.",
+        command=("get", "approvals", "--where", f"region={visit.place('region')}", "--where", "decided=true"),
         order="-at",
     )

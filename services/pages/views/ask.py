@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC
 from typing import Any
 from urllib.parse import urlencode
@@ -14,7 +14,7 @@ from starlette.responses import Response
 from libs.domain.principal import Role
 from services.pages.api import ApiProblem, Json
 from services.pages.form_fields import WrongField, read_moment, read_number
-from services.pages.parts.words import parse_moment
+from services.pages.parts.words import number, parse_moment, sentence, spaced
 from services.pages.visit import Shown, Visit, go_to, segment, to_region
 
 RRU_PREFIX = "rru:"
@@ -22,6 +22,17 @@ RRU_PREFIX = "rru:"
 KIND_PREFIX = "survives:"
 """Prefix of the form's field that names a further kind of domain whose loss is survived."""
 _KINDS = {"granted": "good", "degraded": "warn", "rejected": "bad", "awaiting_approval": "info"}
+_CHANGES: Mapping[str, Callable[[str, Any], str]] = {
+    "capacity_rru": lambda name, value: f"ask for {number(value)} RRU",
+    "survives_msb_loss": lambda name, value: "do without surviving the loss of an MSB",
+    "survives_loss_of": lambda name, value: "do without surviving the loss of other domains",
+    "msb_share_max": lambda name, value: "do without its hard limit on the share of an MSB",
+    "datacenters": lambda name, value: "allow every datacenter",
+}
+"""Field of a change that the API offers -> its words."""
+_FIELDS = frozenset({"capacity_rru", "survives_msb_loss"})
+"""Fields of a change that are fields of the form."""
+_NOT_IN_ADDRESSES = frozenset({"key", "generation", "action", "reason"})
 _REFUSED = (400, 403, 404, 409, 422, 428, 429)
 
 
@@ -67,6 +78,10 @@ def show_ask(visit: Visit) -> Shown | Response:
             "classes": classes,
             "resized": resized,
             "answer": answer,
+            "ways": [] if answer is None else _ways(visit, answer, form),
+            "others": {} if answer is None else _others(answer),
+            "what_if": _what_if(visit, region, form, resized, answer),
+            "asks_at_once": not visit.form and bool(form.get("capacity_rru")),
             "kind": _KINDS.get(answer["status"]["phase"], "") if answer else "",
             "wrong": wrong,
             "refused": refused,
@@ -110,6 +125,9 @@ def _prefilled(visit: Visit, resized: Json | None) -> dict[str, str]:
         }
         if not spec["workload_class"]:
             form |= {f"{RRU_PREFIX}{kind}": f"{rru:g}" for kind, rru in spec["rru"].items()}
+        if "capacity_rru" in visit.query:  # the address has the fields, as they were filled in
+            worth = {name for name in form if name.startswith(RRU_PREFIX)}
+            form = {name: value for name, value in form.items() if name not in worth} | visit.query
     return form
 
 
@@ -151,6 +169,48 @@ def _spec(form: Mapping[str, str]) -> Json:
         if form.get(field):
             spec[field] = read_moment(form, field)
     return spec
+
+
+def _ways(visit: Visit, answer: Json, form: Mapping[str, str]) -> list[Json]:
+    """Return the changes that the API offers, with their words, and the address of the form with the change; "" if the
+    form has no field for it.
+    """
+    kept = {name: value for name, value in form.items() if value and name not in _NOT_IN_ADDRESSES}
+    kept["survives_msb_loss"] = form.get("survives_msb_loss") or "off"
+    if "resize" in visit.query:
+        kept["resize"] = visit.query["resize"]
+    found = []
+    for one in answer["ways_out"]:
+        change = one["change"]
+        words = " and ".join(_CHANGES.get(name, _other_change)(name, value) for name, value in change.items())
+        query = {**kept, **{name: _in_form(value) for name, value in change.items()}}
+        url = f"{visit.path}?{urlencode(query)}" if change.keys() <= _FIELDS else ""
+        found.append({**one, "words": sentence(words), "url": url, "kind": _KINDS.get(one["phase"], "")})
+    return found
+
+
+def _other_change(name: str, value: object) -> str:
+    return f"do without {spaced(name).lower()}"
+
+
+def _in_form(value: object) -> str:
+    return "off" if value is False else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _others(answer: Json) -> Json:
+    """Return the figures of an answer that the page does not name in words."""
+    numbers = answer["status"]["numbers"]
+    return {
+        name: one for name, one in numbers.items() if "cost_units" not in name and isinstance(one, int | float | str)
+    }
+
+
+def _what_if(visit: Visit, region: str, form: Mapping[str, str], resized: Json | None, answer: Json | None) -> str:
+    """Return the address of a what-if with a resized reservation that is not met; "" for others."""
+    if resized is None or answer is None or answer["status"]["phase"] == "granted":
+        return ""
+    demand = {"demand:1:name": resized["name"], "demand:1:capacity_rru": form["capacity_rru"]}
+    return f"{to_region(region, 'what-if')}?{urlencode(demand)}"
 
 
 def _kinds(form: Mapping[str, str]) -> list[str]:

@@ -55,6 +55,7 @@ def of_losses(visit: Visit, region: str, losses: Sequence[Json]) -> Table:
         query=visit.query,
         empty="This region has no server. `plimsoll import` brings servers in.",
         order="-missing_rru",
+        command=("get", "msb-losses", "--where", f"region={region}"),
     )
 
 
@@ -105,6 +106,7 @@ def of_buffers(visit: Visit, region: str, buffers: Sequence[Json]) -> Table:
         "`plimsoll policy` sets shared_buffer_share.",
         order="type",
         searched=False,
+        command=("get", "reservations", "--where", f"region={region}", "--where", "kind=shared_buffer"),
     )
 
 
@@ -127,7 +129,7 @@ def _buffer_state(one: Json) -> Markup:
     return _badge("bad" if missing >= wanted else "warn", f"{number(missing)} missing")
 
 
-def of_failures(visit: Visit, failed: Part) -> Table:
+def of_failures(visit: Visit, region: str, failed: Part) -> Table:
     """Return the failures that are open."""
     return Table(
         name="failures",
@@ -146,7 +148,13 @@ def of_failures(visit: Visit, failed: Part) -> Table:
         query=visit.query,
         empty="Nothing is down. Health systems report failures to /v1/unavailability-events.",
         order="-since",
+        command=_events_command(region, "unplanned"),
     )
+
+
+def _events_command(region: str, kind: str) -> tuple[str, ...]:
+    where = (f"region={region}", "open=true", f"kind={kind}")
+    return ("get", "unavailability-events", *(part for one in where for part in ("--where", one)))
 
 
 def _scope(one: Json) -> str:
@@ -201,7 +209,7 @@ def _told(one: Json, end: str) -> object:
     return _badge("info", "on its way") if took is None else duration(took)
 
 
-def of_maintenance(visit: Visit, planned: Part, refused: Sequence[Json]) -> Table:
+def of_maintenance(visit: Visit, region: str, planned: Part, refused: Sequence[Json]) -> Table:
     """Return planned events: under way, waiting, announced, and those that were refused lately."""
     events = [*planned.items, *refused]
     names = {one["unavailability_event_id"]: one["scope_name"] for one in events}
@@ -224,6 +232,7 @@ def of_maintenance(visit: Visit, planned: Part, refused: Sequence[Json]) -> Tabl
         path=visit.path,
         query=visit.query,
         empty="No maintenance is under way or waits. `plimsoll drain` asks for it.",
+        command=_events_command(region, "planned"),
     )
 
 

@@ -38,9 +38,9 @@ def show_failures(visit: Visit) -> Shown:
     loans = visit.api.items("/v1/loans", region=region)
     main = tables.of_losses(visit, region, losses)
     spare = tables.of_buffers(visit, region, [{**one, "lent": _lent(one, loans)} for one in buffers])
-    down = tables.of_failures(visit, failed)
+    down = tables.of_failures(visit, region, failed)
     past = tables.of_replacements(visit, region, replaced)
-    maintenance = tables.of_maintenance(visit, planned, list(reversed(refused)))
+    maintenance = tables.of_maintenance(visit, region, planned, list(reversed(refused)))
     return Shown(
         template="failures.html",
         title="Buffers and failures",

@@ -102,6 +102,7 @@ def _show(listing: Listing, visit: Visit) -> Shown | Response:
         ordered=bool(listing.orders),
         next_cursor=part.next_cursor,
         act=None if editor is None else partial(editor.link, visit),
+        command=(command := ("get", listing.noun, *where)),
     )
     untold = [key for key in listing.filters if key in visit.query.keys() - table.filter_keys]
     others = ", ".join(f"{spaced(key).lower()} {visit.query[key]}" for key in untold)
@@ -110,7 +111,7 @@ def _show(listing: Listing, visit: Visit) -> Shown | Response:
         title=listing.title,
         region=region,
         section=listing.section,
-        command=("get", listing.noun, *where),
+        command=command,
         sources=[f"/v1/{listing.noun}" + (f"?{urlencode(query)}" if query else "")],
         table=table,
         live=opened is None,

@@ -32,6 +32,7 @@ def of_ways(visit: Visit, region: str, counts: Sequence[Json]) -> Table:
         rows=counts,
         path=visit.path,
         query=visit.query,
+        command=("get", "moves", "--where", f"region={region}", "--where", "status=running"),
         empty="No move runs: every server is where its target is, or waits. `plimsoll get servers` lists the servers.",
     )
 
@@ -60,6 +61,7 @@ def of_waits(visit: Visit, region: str, waits: Sequence[Json]) -> Table:
         path=visit.path,
         query=visit.query,
         empty="No server waits to leave its reservation.",
+        command=("get", "waits", "--where", f"region={region}"),
         order="since",
         searched=False,
     )
@@ -97,6 +99,7 @@ def of_moves(visit: Visit, region: str, moves: Sequence[Json], running: int) -> 
         path=visit.path,
         query=visit.query,
         empty="No move runs.",
+        command=("get", "moves", "--where", f"region={region}", "--where", "status=running"),
         cut=f"These are the first {number(len(moves))} of {number(running)} moves: the table above counts all of them."
         if running > len(moves)
         else "",
@@ -134,6 +137,7 @@ def of_waves(visit: Visit, foretold: Json | None) -> Table:
         query=visit.query,
         searched=False,
         empty="The latest solve foretold no wave: no server had to move.",
+        command=() if foretold is None else ("get", "solve-runs", str(foretold["run"]["solve_run_id"])),
         cut=f"{number(more)} later waves are not listed." if more > 0 else "",
     )
 

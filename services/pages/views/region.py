@@ -12,6 +12,7 @@ from services.pages.api import Json
 from services.pages.parts.place_map import MODES, region_map
 from services.pages.parts.table import Column, Table
 from services.pages.parts.words import count, number, spaced
+from services.pages.views.region_past import RANGES, days_of, past_of
 from services.pages.visit import Shown, Visit, segment, to_region
 
 _NAMED_MAX = 5
@@ -55,6 +56,10 @@ def show_region(visit: Visit) -> Shown:
     """Show one region."""
     name = visit.place("region")
     path = f"/v1/regions/{segment(name)}"
+    past, days = past_of(visit, path) if "past" in visit.query else ({}, None)
+    if past and visit.is_fragment:
+        island = "region_past.html"
+        return Shown(template=island, island=island, title=name, command=(), sources=(), values=past)
     region, summary = visit.api.get(path), visit.api.get(f"{path}/summary", places="true")
     places = summary["places"]
     mode = visit.query.get("show", "bound")
@@ -65,10 +70,15 @@ def show_region(visit: Visit) -> Shown:
         region=name,
         section="",
         command=("status", name),
-        sources=[path, f"{path}/summary?places=true"],
-        live=True,
+        sources=[path, f"{path}/summary?places=true", f"{path}/history?days={days_of(visit)}"],
+        live=not past,
         table=(types := _types(visit, summary)),
+        tables=[days] if days is not None else (),
         values={
+            **past,
+            "past": bool(past),
+            "ranges": RANGES,
+            "days": days_of(visit),
             "summary": summary,
             "findings": _findings(visit, region, summary),
             "map": region_map(places, mode, partial(_servers_url, name)) if places else None,
@@ -124,7 +134,8 @@ def _findings(visit: Visit, region: Json, summary: Json) -> list[Finding]:
         found.append(Finding("warn", "Waits for you", sentence, to_region(name, "approvals"), "Decide"))
     readiness = summary["readiness"]
     if readiness is not None and readiness["capacity_lost"]:
-        said = f"{count(readiness['capacity_lost'], 'reservation')} lost servers and holds less than promised now."
+        lost = readiness["capacity_lost"]
+        said = f"{count(lost, 'reservation')} lost servers and {'holds' if lost == 1 else 'hold'} less than promised."
         found.append(Finding("warn", "Capacity lost", said))
     if readiness is not None and readiness["not_there_yet"]:
         lot = readiness["not_there_yet"]

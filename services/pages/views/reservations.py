@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -21,7 +22,7 @@ PAST = timedelta(days=30)
 _PHASES = ("granted", "degraded", "pending", "scheduled")
 _KINDS = {"granted": "good", "degraded": "bad", "pending": "info", "scheduled": "", "deleted": ""}
 _UNDER_WAY_MAX = 100
-_ASKS = ("explain", "server", "to")
+_ASKS = ("explain", "server", "to", "type")
 """Parameters of the address that ask for an explanation."""
 
 
@@ -102,6 +103,7 @@ def show_reservation(visit: Visit) -> Shown:
             template="reservation_why.html",
             island="reservation_why.html",
             title=name,
+            region=region,
             command=(),
             sources=[],
             values=_explained(visit, path),
@@ -128,7 +130,16 @@ def show_reservation(visit: Visit) -> Shown:
             "granted": _condition(row, "Granted"),
             "ready": _condition(row, "Ready"),
             "booked": _condition(row, "Booked") if status["phase"] == "scheduled" else None,
-            "map": reservation_map(places, spec["capacity_rru"], survives=survives) if places else None,
+            "map": reservation_map(
+                places,
+                spec["capacity_rru"],
+                survives=survives,
+                servers_url=partial(_servers_url, region, name),
+                why_url=partial(_why_url, visit),
+            )
+            if places
+            else None,
+            "why_type": partial(_why_url, visit),
             "bar": _bar(row),
             "past": _past(past, visit.now, survives=survives),
             "moves": moves[:_UNDER_WAY_MAX],
@@ -138,6 +149,7 @@ def show_reservation(visit: Visit) -> Shown:
             "explains": explains,
             "server": visit.query.get("server", ""),
             "to": visit.query.get("to", ""),
+            "type": visit.query.get("type", ""),
             "why_url": f"{visit.path}?{urlencode({key: visit.query[key] for key in _ASKS if key in visit.query})}",
             **(_explained(visit, path) if explains == "now" else {}),
         },
@@ -162,8 +174,32 @@ def _explained(visit: Visit, path: str) -> Json:
     except ApiProblem as problem:
         if problem.status not in (404, 409, 422, 429):
             raise
-        return {"why": None, "why_not": " ".join([problem.detail, *problem.fields.values()])}
-    return {"why": why, "why_not": ""}
+        return {"why": None, "why_not": " ".join([problem.detail, *problem.fields.values()]), "of_type": None}
+    kind = visit.query.get("type")
+    return {"why": why, "why_not": "", "of_type": None if kind is None or server else _of_type(why, kind)}
+
+
+def _of_type(why: Json, kind: str) -> Json:
+    """Return what an explanation says of a hardware type: its use, its places, and what decides about it."""
+    use = next((one for one in why["types"] if one["hardware_type"] == kind), None)
+    places = [one for one in why["holdings"] if one["hardware_type"] == kind and one["servers"]]
+    deciders = [one for one in why["deciders"] if one["subject"] == kind or _moves_type(one, kind)]
+    return {"name": kind, "use": use, "places": places, "deciders": deciders}
+
+
+def _moves_type(decider: Json, kind: str) -> bool:
+    """Return whether the reservation would have other servers of this type without a decider."""
+    outcomes = (decider["now"], decider["afresh"])
+    return any(change["hardware_type"] == kind for one in outcomes if one for change in one["changes"])
+
+
+def _servers_url(region: str, name: str, msb: str, kind: str) -> str:
+    query = {"current_reservation": name, "msb": msb, "hardware_type": kind}
+    return f"{to_region(region, 'servers')}?{urlencode(query)}"
+
+
+def _why_url(visit: Visit, kind: str) -> str:
+    return f"{visit.path}?{urlencode({'explain': 1, 'type': kind})}#why"
 
 
 def _bar(row: Json) -> Json:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from urllib.parse import urlencode
+
+from markupsafe import Markup
 
 from services.pages.api import Json
 from services.pages.parts.table import Choice, Column
@@ -24,7 +27,17 @@ def _columns(visit: Visit) -> list[Column]:
         Column("in_use", "In use", lambda s: "yes" if s["in_use"] else "no"),
         Column("state", "State", lambda s: dict(_STATES)[s["unavailability"]]),
         Column("waits", "Waits", _waits),
+        Column("why", "Reasons", lambda s: s["target_reservation"], lambda s: _why(region, s)),
     ]
+
+
+def _why(region: str, server: Json) -> Markup | None:
+    """Return the link to the reasons why a server is in its reservation; None for a free one."""
+    name = server["target_reservation"]
+    if name is None:
+        return None
+    url = f"{to_region(region, 'reservations', name)}?{urlencode({'server': server['name']})}#why"
+    return Markup('<a href="{}" aria-label="Why {} is in {}">Why</a>').format(url, server["name"], name)
 
 
 def _bound(region: str, key: str, title: str) -> Column:

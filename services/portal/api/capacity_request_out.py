@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from services.portal.submit_requests import Submission
 
 if TYPE_CHECKING:  # the module loads the solver's code: see services.portal.solving_code
     from services.portal.judge import Judgement
+    from services.portal.ways_out import WayOut
 
 
 class CapacityRequestStatus(ResponseModel):
@@ -24,6 +26,18 @@ class CapacityRequestStatus(ResponseModel):
     message: str = Field(description="For people: the state, and what to do next")
     numbers: dict[str, object] = Field(description="The figures behind the message")
     changed_at: datetime | None
+
+
+class WayOutOut(ResponseModel):
+    """A change of a request, and the decision that the changed request would get."""
+
+    change: dict[str, object] = Field(
+        description="Field of the spec and its other value", examples=[{"capacity_rru": 17.5}]
+    )
+    phase: CapacityRequestPhase
+    reason: str = Field(description="Identifier to match on", examples=["Granted"])
+    message: str = Field(description="For people: the state, and what to do next")
+    cost_units: float = Field(description="What the reservation would count toward the quota")
 
 
 class CapacityRequestOut(ResponseModel):
@@ -43,6 +57,11 @@ class CapacityRequestOut(ResponseModel):
     amended_by: list[str] = Field(description="The tokens that amended the request")
     generation: int | None
     created_at: datetime | None
+    ways_out: list[WayOutOut] = Field(
+        default=[],
+        description="Of a dry run that is not granted: changes that would get a better answer, the best first, and of "
+        "equal ones those that cost least. Each was judged alone. Empty for stored requests",
+    )
 
 
 def request_out(request: CapacityRequest) -> CapacityRequestOut:
@@ -71,7 +90,9 @@ def request_out(request: CapacityRequest) -> CapacityRequestOut:
     )
 
 
-def would_be_out(submission: Submission, judgement: Judgement, *, requested_by: str) -> CapacityRequestOut:
+def would_be_out(
+    submission: Submission, judgement: Judgement, ways: Sequence[WayOut], *, requested_by: str
+) -> CapacityRequestOut:
     """Return a submission as JSON: the request that it would become, with the decision in `judgement`."""
     reservation = submission.reservation
     return CapacityRequestOut(
@@ -95,4 +116,14 @@ def would_be_out(submission: Submission, judgement: Judgement, *, requested_by: 
         amended_by=[],
         generation=None,
         created_at=None,
+        ways_out=[
+            WayOutOut(
+                change=dict(one.change),
+                phase=one.judgement.phase,
+                reason=one.judgement.reason,
+                message=one.judgement.message,
+                cost_units=one.judgement.cost_units,
+            )
+            for one in ways
+        ],
     )

@@ -18,5 +18,6 @@ def answer_dry_run(submission: Submission, *, principal: Principal, context: Web
     require_owner(principal, submission.owner)
     from services.portal.dry_run import preview  # imported here because of services.portal.solving_code
 
-    judgement = preview(context.database, context.clock, submission, holder=principal.holder)
-    return JSONResponse(would_be_out(submission, judgement, requested_by=principal.name).model_dump(mode="json"))
+    judgement, ways = preview(context.database, context.clock, submission, holder=principal.holder)
+    answer = would_be_out(submission, judgement, ways, requested_by=principal.name)
+    return JSONResponse(answer.model_dump(mode="json"))

@@ -1,0 +1,57 @@
+"""A dry run that is not granted offers changes. A request with such a change gets the answer that was offered."""
+
+import pytest
+from fastapi.testclient import TestClient
+
+from libs.store.capacity.quotas import load_quota, set_quota
+from libs.store.platform.database import Database
+from tests.services.portal.conftest import WEB, create
+
+
+def dry_run(client: TestClient, spec: dict) -> dict:
+    answer = client.post("/v1/capacity-requests?dry_run=true", json=create("web", spec))
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+@pytest.mark.parametrize(
+    ("change", "phase", "ways"),
+    [
+        ({"capacity_rru": 6}, "granted", []),
+        ({"capacity_rru": 60}, "rejected", [{"survives_msb_loss"}]),
+        ({"capacity_rru": 400}, "rejected", [{"capacity_rru"}]),
+        ({"capacity_rru": 12, "datacenters": ["dc-00"], "msb_share_max": 0.25}, "rejected", [{"msb_share_max"}]),
+    ],
+)
+def test_each_offered_change_gets_the_answer_that_was_offered(client, change, phase, ways) -> None:
+    spec = WEB | change
+    said = dry_run(client, spec)
+    assert said["status"]["phase"] == phase
+    offered = [set(one["change"]) for one in said["ways_out"]]
+    assert all(way in offered for way in ways), offered
+    assert (offered == []) == (ways == [])
+    ranks = [("granted", "degraded").index(one["phase"]) for one in said["ways_out"]]
+    assert ranks == sorted(ranks)
+    for one in said["ways_out"]:
+        other = dry_run(client, spec | one["change"])
+        assert (other["status"]["phase"], other["status"]["message"]) == (one["phase"], one["message"])
+        assert one["change"].get("capacity_rru", 0) < spec["capacity_rru"]
+
+
+def test_a_quota_offers_a_capacity_that_fits(client: TestClient, database: Database) -> None:
+    spec = WEB | {"survives_msb_loss": False}
+    whole = dry_run(client, spec)["status"]["numbers"]["cost_units"]
+    with database.write() as tx:
+        set_quota(tx, "west", "team", whole / 2, generation=load_quota(tx, "west", "team").generation)
+    said = dry_run(client, spec)
+    assert said["status"]["reason"] == "QuotaExceeded"
+    [way] = said["ways_out"]
+    assert way["phase"] == "granted"
+    assert 0 < way["change"]["capacity_rru"] < spec["capacity_rru"]
+    assert way["cost_units"] <= whole / 2
+
+
+def test_a_stored_request_offers_nothing(client: TestClient) -> None:
+    assert (
+        client.post("/v1/capacity-requests", json=create("web", WEB | {"capacity_rru": 400})).json()["ways_out"] == []
+    )
