@@ -1,8 +1,8 @@
-"""Find small changes of a request that would get a better answer. Pure: each change is judged like the request itself."""
+"""Find small changes of a request that would get a better answer. Pure: each change is judged like the request."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import floor, isfinite, log10
 from typing import Any
@@ -11,8 +11,8 @@ from libs.domain.capacity_request import CapacityRequestPhase
 from libs.domain.reservation import ReservationSpec
 from services.portal.judge import Case, Judgement, judge
 
-WAYS_MAX = 4
-"""Changes that are judged, at most. Each may take a small solve."""
+WAYS_MAX = 3
+"""Conditions that are dropped in turn, at most. Each may take a small solve."""
 _DIGITS = 4
 """Significant digits of an offered capacity."""
 _RANK = {
@@ -43,33 +43,36 @@ def ways_out(case: Case, judgement: Judgement) -> tuple[WayOut, ...]:
     if _RANK.get(judgement.phase, 0) < _RANK[CapacityRequestPhase.DEGRADED] and not is_short:
         return ()
     found = []
-    for place, change in enumerate(_changes(case, judgement)):
-        if place == WAYS_MAX:
-            break
-        question = replace(case.question, spec=replace(case.question.spec, **change))
-        other = judge(replace(case, question=question))
+    for change in (_smaller(case, judgement), *_fewer_conditions(case, judgement)):
+        if not change:
+            continue
+        other = judge(_changed(case, change))
         still_short = other.numbers.get("short_rru", 0.0) > 0
         if (_RANK[other.phase], still_short) < (_RANK[judgement.phase], is_short):
             found.append(WayOut(change=change, judgement=other))
     return tuple(sorted(found, key=lambda one: (_RANK[one.judgement.phase], one.judgement.cost_units)))
 
 
-def _changes(case: Case, judgement: Judgement) -> Iterator[dict[str, Any]]:
-    """Yield a smaller capacity first, then one of the owner's conditions less."""
+def _changed(case: Case, change: Mapping[str, Any]) -> Case:
+    return replace(case, question=replace(case.question, spec=replace(case.question.spec, **change)))
+
+
+def _smaller(case: Case, judgement: Judgement) -> dict[str, Any]:
+    """Return a smaller capacity; {} if none is known. One that fits the quota may still be too large for the region."""
+    capacity = _capacity(case.question.spec, judgement)
+    if capacity > 0 and judgement.reason == "QuotaExceeded":
+        other = _changed(case, {"capacity_rru": capacity})
+        capacity = _capacity(other.question.spec, judge(other)) or capacity
+    return {"capacity_rru": capacity} if capacity > 0 else {}
+
+
+def _fewer_conditions(case: Case, judgement: Judgement) -> list[dict[str, Any]]:
+    """Return changes that drop one of the owner's conditions each: at most WAYS_MAX."""
     spec = case.question.spec
-    capacity = _capacity(spec, judgement)
-    if capacity > 0:
-        yield {"capacity_rru": capacity}
     if judgement.reason == "QuotaExceeded":
-        return
-    if spec.survives_msb_loss:
-        yield {"survives_msb_loss": False}
-    if spec.survives_loss_of:
-        yield {"survives_loss_of": ()}
-    if spec.datacenters:
-        yield {"datacenters": ()}
-    if spec.msb_share_max is not None:
-        yield {"msb_share_max": None}
+        return []
+    dropped = {"survives_msb_loss": False, "survives_loss_of": (), "datacenters": (), "msb_share_max": None}
+    return [{name: to} for name, to in dropped.items() if getattr(spec, name) not in (to, None)][:WAYS_MAX]
 
 
 def _capacity(spec: ReservationSpec, judgement: Judgement) -> float:

@@ -202,7 +202,8 @@ def _effect(outcome: Outcome) -> str:
     elsewhere = sum(max(change.without_it - change.with_it, 0) for change in outcome.changes)
     parts = []
     if outcome.short_rru_now - outcome.short_rru > 1e-6:
-        parts.append(f"it would be short of {outcome.short_rru:.4g} instead of {outcome.short_rru_now:.4g} RRU")
+        short = outcome.short_rru if outcome.short_rru > 1e-6 else 0.0
+        parts.append(f"it would be short of {short:.4g} instead of {outcome.short_rru_now:.4g} RRU")
     elif outcome.saves > 1e-3:
         parts.append(f"it would cost {outcome.saves:.4g} less")
     if fewer > 0:

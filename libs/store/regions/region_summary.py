@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import sqlalchemy as sa
 
@@ -54,6 +54,14 @@ def load_region_summary(tx: Transaction, region_name: str) -> RegionSummary:
         worst=load_worst(tx, region_id, most=NAMED_MAX),
         churn=next((solve.churn for solve in load_last_solves(tx, region_name)), None),
     )
+
+
+def load_type_counts(tx: Transaction, region_name: str) -> tuple[tuple[HardwareTypeSummary, ...], Sequence[str]]:
+    """Return the hardware types of a region's summary, and the further kinds of domain of which its servers have
+    places. Raises NotFound.
+    """
+    types = _by_type(count_by_place(tx, region_name))
+    return types, placed_kinds(tx, load_region(tx, region_name).region_id)
 
 
 def _by_type(places: Iterable[ServerCounts]) -> tuple[HardwareTypeSummary, ...]:

@@ -16,6 +16,7 @@ from services.broker.api import (
     server_counts,
     servers,
     solve_schedules,
+    type_counts,
     unavailability_events,
 )
 
@@ -23,6 +24,7 @@ ROUTERS = (
     regions.router,
     server_counts.router,
     region_history.router,
+    type_counts.router,
     msb_losses.router,
     region_files.router,
     region_supply.router,

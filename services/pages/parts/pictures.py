@@ -94,7 +94,7 @@ def lines_svg(title: str, times: Sequence[datetime], series: Sequence[Series], *
         shapes.append(text(_LEFT - 6, y(level) + 4, number(level), "end"))
     for at, words in ticks(times[0], times[-1]):
         shapes.append(f'<path class="grid" d="M{x(at):.1f} {_TOP:.1f}V{height - _BOTTOM:.1f}"/>')
-        shapes.append(text(x(at), height - 8, words, "middle"))
+        shapes.append(text(x(at), height - 8, words, "end" if x(at) > WIDTH - 3 * _RIGHT else "middle"))
     for one in series:
         dash = ' stroke-dasharray="5 3"' if one.dashed else ""
         path = steps([x(at) for at in times], [None if v is None else y(v) for v in one.values])

@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from services.pages.parts.words import number, shell_line
 
-ROWS_MAX = 250
+ROWS_MAX = 100
 """Largest number of rows on a page, so that a page of a large fleet stays small. CSV has all of them."""
 NAME_MAX = 36
 """Characters of a name that stays in one line."""

@@ -34,7 +34,6 @@ VIEWS = (
     ("/regions/{region}", show_region),
     ("/regions/{region}/reservations", page_of(RESERVATIONS)),
     ("/regions/{region}/reservations/{name:path}", show_reservation),
-    ("/regions/{region}/requests", page_of(REQUESTS)),
     ("/regions/{region}/servers", page_of(SERVERS)),
     ("/regions/{region}/failures", show_failures),
     ("/audit", page_of(AUDIT)),
@@ -47,6 +46,7 @@ VIEWS = (
     ("/style", show_style),
 )
 FORMS = (
+    ("/regions/{region}/requests", page_of(REQUESTS)),
     ("/executions/{execution}", show_execution),
     ("/regions/{region}/moves", show_moves),
     ("/regions/{region}/ask", show_ask),

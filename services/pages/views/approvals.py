@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlencode
+
 from starlette.responses import Response
 
 from libs.domain.principal import Role
@@ -36,6 +38,7 @@ def show_approvals(visit: Visit) -> Shown | Response:
     )
     waiting = sorted(part.items, key=lambda one: str(one["created_at"]))
     limits = visit.api.get(f"/v1/regions/{segment(region)}/approval-limits")
+    requests = _requests(visit, region, waiting)
     table = _decided(
         visit,
         visit.api.part("/v1/approvals", region=region, decided="true", most=ROWS_MAX, cursor=visit.query.get("after")),
@@ -57,6 +60,7 @@ def show_approvals(visit: Visit) -> Shown | Response:
                     "rows": rows_of(one["kind"], one["before"], one["change"]),
                     "compares": one["before"] is not None or one["kind"] == "below_hold",
                     "why_not": _why_not(visit, one, limits),
+                    "others": _others(region, one, requests.get(one["capacity_request_id"])),
                 }
                 for one in waiting
             ],
@@ -68,6 +72,30 @@ def show_approvals(visit: Visit) -> Shown | Response:
             "words": _WORDS,
         },
     )
+
+
+def _requests(visit: Visit, region: str, waiting: list[Json]) -> dict[int, Json]:
+    """Return the capacity requests that wait, by id, if one of the approvals is about one."""
+    if all(one["capacity_request_id"] is None for one in waiting):
+        return {}
+    found = visit.api.items("/v1/capacity-requests", region=region, phase="awaiting_approval")
+    return {one["capacity_request_id"]: one for one in found}
+
+
+def _others(region: str, one: Json, request: Json | None) -> Json | None:
+    """Return what an approved request would do now, to itself and to others; None for other kinds of approvals."""
+    if request is None:
+        return None
+    what_if = ""
+    if request["reservation_id"] is not None and request["spec"] is not None:
+        demand = {
+            "demand:1:name": request["reservation"],
+            "demand:1:capacity_rru": f"{request['spec']['capacity_rru']:g}",
+        }
+        what_if = f"{to_region(region, 'what-if')}?{urlencode(demand)}"
+    numbers = request["status"]["numbers"]
+    answer = request["status"]["message"].partition("Approved now, ")[2]
+    return {"answer": answer, "taken": numbers.get("free_servers"), "what_if": what_if}
 
 
 def _decide(visit: Visit) -> None:

@@ -1,4 +1,4 @@
-"""Ask for a reservation, or for another size of one. A dry run answers while a person fills in the form."""
+"""Ask for a reservation or another size of one, or amend a request. A dry run answers while a person fills it in."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from libs.domain.principal import Role
 from services.pages.api import ApiProblem, Json
 from services.pages.form_fields import WrongField, read_moment, read_number
 from services.pages.parts.words import number, parse_moment, sentence, spaced
+from services.pages.views.ask_subject import Subject, send, subject_of
 from services.pages.visit import Shown, Visit, go_to, segment, to_region
 
 RRU_PREFIX = "rru:"
@@ -39,15 +40,15 @@ _REFUSED = (400, 403, 404, 409, 422, 428, 429)
 def show_ask(visit: Visit) -> Shown | Response:
     """Show the form, the answer of a dry run, or send the request and lead to its decision."""
     region = visit.place("region")
-    resized = _resized(visit, region)
-    form: Mapping[str, str] = visit.form or _prefilled(visit, resized)
+    subject = subject_of(visit, region)
+    form: Mapping[str, str] = visit.form or _prefilled(visit, subject)
     answer: Json | None = None
     wrong: dict[str, str] = {}
     refused, busy = "", False
     if visit.form:
         dry_run = visit.form.get("action") != "ask" or visit.is_fragment
         try:
-            answer = _send(visit, region, resized, dry_run=dry_run)
+            answer = send(visit, region, subject, _body(visit.form), dry_run=dry_run)
         except WrongField as field:
             wrong = {field.field: field.message}
         except ApiProblem as problem:
@@ -59,28 +60,30 @@ def show_ask(visit: Visit) -> Shown | Response:
             if not dry_run:
                 query = urlencode({"reservation": answer["reservation"]})
                 return go_to(f"{to_region(region, 'requests')}?{query}")
-    summary = visit.api.get(f"/v1/regions/{segment(region)}/summary")
+    counts_path = f"/v1/regions/{segment(region)}/type-counts"
+    counts = visit.api.get(counts_path)
     classes = visit.api.items(f"/v1/regions/{segment(region)}/rru-classes")
-    name = resized["name"] if resized else form.get("name") or "NAME"
+    name = subject.name if subject else form.get("name") or "NAME"
     return Shown(
         template="ask.html",
         island="ask_answer.html",
-        title=f"Resize {name}" if resized else "Ask for capacity",
+        title=f"{sentence(subject.verb)} {name}" if subject else "Ask for capacity",
         region=region,
         section="ask",
-        command=_command(region, resized, form),
-        sources=[f"/v1/regions/{segment(region)}/summary"],
+        command=_command(region, subject, form),
+        sources=[counts_path],
         status=422 if visit.form and (wrong or refused) and not visit.is_fragment else 200,
         values={
             "form": defaultdict(str, form),
-            "types": summary["hardware_types"],
-            "kinds": summary["domain_kinds"],
+            "types": counts["items"],
+            "kinds": counts["domain_kinds"],
             "classes": classes,
-            "resized": resized,
+            "subject": subject,
+            "keeps_start": subject is not None and subject.reservation is not None,
             "answer": answer,
             "ways": [] if answer is None else _ways(visit, answer, form),
             "others": {} if answer is None else _others(answer),
-            "what_if": _what_if(visit, region, form, resized, answer),
+            "what_if": _what_if(region, form, subject, answer),
             "asks_at_once": not visit.form and bool(form.get("capacity_rru")),
             "kind": _KINDS.get(answer["status"]["phase"], "") if answer else "",
             "wrong": wrong,
@@ -93,62 +96,39 @@ def show_ask(visit: Visit) -> Shown | Response:
     )
 
 
-def _resized(visit: Visit, region: str) -> Json | None:
-    """Return the reservation to resize; None for a new one. Raises ApiProblem (404)."""
-    name = visit.query.get("resize")
-    if name is None:
-        return None
-    found = visit.api.get("/v1/reservations", region=region, name=name)["items"]
-    if not found:
-        raise ApiProblem(404, {"title": "There is no such reservation", "detail": f"There is no {name} in {region}."})
-    row: Json = found[0]
-    return row
-
-
-def _prefilled(visit: Visit, resized: Json | None) -> dict[str, str]:
+def _prefilled(visit: Visit, subject: Subject | None) -> dict[str, str]:
     """Return the form of a GET: the present spec, or what the URL gives."""
     form = dict(visit.query)
     form.setdefault("survives_msb_loss", "on")
     form.setdefault("priority", "2")
-    if resized is not None:
-        spec = resized["spec"]
+    if subject is not None:
+        spec = subject.spec
         form |= {
-            "name": resized["name"],
-            "owner": resized["owner"],
-            "generation": str(resized["generation"]),
+            "name": subject.name,
+            "owner": subject.owner,
+            "generation": str(subject.generation),
             "capacity_rru": f"{spec['capacity_rru']:g}",
             "priority": str(spec["priority"]),
             "survives_msb_loss": "on" if spec["survives_msb_loss"] else "",
             "workload_class": spec["workload_class"] or "",
+            "starts_at": _for_input(spec["starts_at"]),
             "ends_at": _for_input(spec["ends_at"]),
             **{f"{KIND_PREFIX}{kind}": "on" for kind in spec["survives_loss_of"]},
         }
         if not spec["workload_class"]:
             form |= {f"{RRU_PREFIX}{kind}": f"{rru:g}" for kind, rru in spec["rru"].items()}
-        if "capacity_rru" in visit.query:  # the address has the fields, as they were filled in
-            worth = {name for name in form if name.startswith(RRU_PREFIX)}
-            form = {name: value for name, value in form.items() if name not in worth} | visit.query
+        if any(name.startswith(RRU_PREFIX) for name in visit.query):  # they are all, as they were filled in
+            form = {name: value for name, value in form.items() if not name.startswith(RRU_PREFIX)}
+        form |= visit.query
     return form
 
 
-def _send(visit: Visit, region: str, resized: Json | None, *, dry_run: bool) -> Json:
-    """Send the form as a request or a dry run, and return the API's answer. Raises WrongField, ApiProblem."""
-    form = visit.form
+def _body(form: Mapping[str, str]) -> Json:
+    """Return the form as the body of a request. Raises WrongField."""
     body: Json = {"spec": _spec(form)}
     if form.get("reason", "").strip():
         body["reason"] = form["reason"].strip()
-    key = None if dry_run else form.get("key")
-    if resized is not None:
-        generation = form.get("generation", "")
-        if not generation.isdecimal():
-            raise WrongField("capacity_rru", "open this page again: it does not say which version you read")
-        path = f"/v1/reservations/{resized['reservation_id']}"
-        return visit.api.send("PATCH", path, body, generation=int(generation), key=key, dry_run=dry_run)
-    for field in ("name", "owner"):
-        if not form.get(field, "").strip():
-            raise WrongField(field, "is required")
-    body |= {"region": region, "name": form["name"].strip(), "owner": form["owner"].strip()}
-    return visit.api.send("POST", "/v1/reservations", body, key=key, dry_run=dry_run)
+    return body
 
 
 def _spec(form: Mapping[str, str]) -> Json:
@@ -177,8 +157,7 @@ def _ways(visit: Visit, answer: Json, form: Mapping[str, str]) -> list[Json]:
     """
     kept = {name: value for name, value in form.items() if value and name not in _NOT_IN_ADDRESSES}
     kept["survives_msb_loss"] = form.get("survives_msb_loss") or "off"
-    if "resize" in visit.query:
-        kept["resize"] = visit.query["resize"]
+    kept |= {name: visit.query[name] for name in ("resize", "amend") if name in visit.query}
     found = []
     for one in answer["ways_out"]:
         change = one["change"]
@@ -205,11 +184,11 @@ def _others(answer: Json) -> Json:
     }
 
 
-def _what_if(visit: Visit, region: str, form: Mapping[str, str], resized: Json | None, answer: Json | None) -> str:
-    """Return the address of a what-if with a resized reservation that is not met; "" for others."""
-    if resized is None or answer is None or answer["status"]["phase"] == "granted":
+def _what_if(region: str, form: Mapping[str, str], subject: Subject | None, answer: Json | None) -> str:
+    """Return the address of a what-if with a reservation whose other size is not met; "" for others."""
+    if subject is None or subject.reservation is None or answer is None or answer["status"]["phase"] == "granted":
         return ""
-    demand = {"demand:1:name": resized["name"], "demand:1:capacity_rru": form["capacity_rru"]}
+    demand = {"demand:1:name": subject.name, "demand:1:capacity_rru": form["capacity_rru"]}
     return f"{to_region(region, 'what-if')}?{urlencode(demand)}"
 
 
@@ -222,12 +201,14 @@ def _for_input(text: str | None) -> str:
     return "" if text is None else parse_moment(text).astimezone(UTC).strftime("%Y-%m-%dT%H:%M")
 
 
-def _command(region: str, resized: Json | None, form: Mapping[str, Any]) -> tuple[str, ...]:
+def _command(region: str, subject: Subject | None, form: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the command line that asks the same."""
     place = ("--region", region)
     capacity = ("--capacity", form.get("capacity_rru") or "RRU", "--dry-run")
-    if resized is not None:
-        return ("resize", resized["name"], *place, *capacity)
+    if subject is not None and subject.number is not None:
+        return ("amend", str(subject.number), *capacity[:2])
+    if subject is not None:
+        return ("resize", subject.name, *place, *capacity)
     worth = [f"{key.removeprefix(RRU_PREFIX)}={form[key]}" for key in form if key.startswith(RRU_PREFIX) and form[key]]
     given = [part for one in worth or ["TYPE=RRU"] for part in ("--rru", one)]
     if form.get("workload_class"):

@@ -48,7 +48,7 @@ class Button:
 class Editor:
     """The declaration of the form.
 
-    word      the link of each row, such as Revoke
+    word      the link of each row, such as Revoke; "": the row has none
     key       the key of a row, for the URL
     name      the name of a row, as people know it
     read      the row of a key as it is now. Raises ApiProblem
@@ -72,8 +72,10 @@ class Editor:
     ask: str = ""
 
     def link(self, visit: Visit, row: Json) -> Markup:
-        """Return the link that opens the form of a row."""
+        """Return the link that opens the form of a row; no link for a row without one."""
         url, word = _url(visit, open=self.key(row)), self.word(row)
+        if not word:
+            return Markup("")
         return Markup('<a href="{}" aria-label="{} {}">{}</a>').format(url, word, self.name(row), word)
 
 

@@ -34,7 +34,7 @@ def show_moves(visit: Visit) -> Shown | Response:
     path = f"/v1/regions/{segment(region)}"
     counts = visit.api.get(f"{path}/move-counts")["items"]
     mover = visit.api.get(f"/v1/movers/{segment(region)}")
-    summary = visit.api.get(f"{path}/summary")
+    types = visit.api.get(f"{path}/type-counts")["items"]
     waits = visit.api.items("/v1/waits", region=region)
     loans = visit.api.items("/v1/loans", region=region)
     letters = visit.api.items("/v1/moves", region=region, dead_letter="open", most=_LETTERS_MAX)
@@ -74,7 +74,7 @@ def show_moves(visit: Visit) -> Shown | Response:
             "oldest": min((one["since"] for one in counts), default=None),
             "waiting": sum(one["servers"] for one in waits),
             "longest": _longest(visit, waits),
-            "to_move": sum(one["to_move"] for one in summary["hardware_types"]),
+            "to_move": sum(one["to_move"] for one in types),
             "lent": len(loans),
             "foretold": foretold,
             "ready": _ready(visit, foretold),

@@ -183,7 +183,8 @@ def _of_type(why: Json, kind: str) -> Json:
     """Return what an explanation says of a hardware type: its use, its places, and what decides about it."""
     use = next((one for one in why["types"] if one["hardware_type"] == kind), None)
     places = [one for one in why["holdings"] if one["hardware_type"] == kind and one["servers"]]
-    deciders = [one for one in why["deciders"] if one["subject"] == kind or _moves_type(one, kind)]
+    deciders = [one for one in why["deciders"] if one["subject"] in (kind, None)]
+    deciders = [one for one in deciders if one["subject"] == kind or _moves_type(one, kind)]
     return {"name": kind, "use": use, "places": places, "deciders": deciders}
 
 

@@ -226,7 +226,8 @@ def test_the_catalogue_of_a_region(plimsoll: Plimsoll, tmp_path: Path) -> None:
         *("rru", "fit", tmp_path / "measured.csv", "--reference", "hw-a", "--propose", "batch", "-r", "west")
     )
     assert (fitted.returncode, "version 1 of class batch" in fitted.stdout) == (0, True), fitted.stderr
-    [approval] = document(plimsoll("get", "approvals", "-w", "status=pending", "-o", "json"))["items"]
+    fits = ("-w", "status=pending", "-w", "kind=rru_class")
+    [approval] = document(plimsoll("get", "approvals", *fits, "-o", "json"))["items"]
     assert approval["given_reason"] == "fit of measured.csv, 2 measurements"
     assert plimsoll("reject", approval["approval_id"], "--reason", "one type").returncode == 0
     (tmp_path / "bad.csv").write_text("hardware_type,value\nhw-a,1\n")
@@ -251,9 +252,11 @@ def test_what_waits_for_a_person(plimsoll: Plimsoll) -> None:
     [request] = document(plimsoll("get", "capacity-requests", "-w", "reservation=big", "-o", "json"))["items"]
     amended = plimsoll("amend", request["capacity_request_id"], "--count", 5)
     assert "7 cost units are above the 4" in " ".join(amended.stdout.split())
-    listed = plimsoll("get", "approvals", "-w", "status=pending")
+    # Moves of other stories may wait for an approval too.
+    mine = ("-w", "status=pending", "-w", f"capacity_request_id={request['capacity_request_id']}")
+    listed = plimsoll("get", "approvals", *mine)
     assert "launch" in listed.stdout
-    [approval] = document(plimsoll("get", "approvals", "-w", "status=pending", "-o", "json"))["items"]
+    [approval] = document(plimsoll("get", "approvals", *mine, "-o", "json"))["items"]
     assert "7 cost units" in approval["causes"][0]["message"]
     assert "is approved" in plimsoll("approve", approval["approval_id"], "--reason", "fine").stdout
     second = plimsoll("create", "other", "-r", "west", "--owner", "a", "-t", "hw-a", "--count", 5, "-o", "json")
@@ -261,7 +264,8 @@ def test_what_waits_for_a_person(plimsoll: Plimsoll) -> None:
     assert (withdrawn.returncode, "withdrawn" in withdrawn.stdout) == (0, True), withdrawn.stderr
     third = plimsoll("create", "third", "-r", "west", "--owner", "a", "-t", "hw-a", "--count", 7)
     assert third.returncode == 0, third.stderr
-    [approval] = document(plimsoll("get", "approvals", "-w", "status=pending", "-o", "json"))["items"]
+    requests = ("-w", "status=pending", "-w", "kind=capacity_request")
+    [approval] = document(plimsoll("get", "approvals", *requests, "-o", "json"))["items"]
     assert "is rejected" in plimsoll("reject", approval["approval_id"], "--reason", "no").stdout
     assert plimsoll("reject", approval["approval_id"], "--reason", "no").returncode == 1
     assert "plimsoll quota a --region" in plimsoll("get", "quotas", "a").stderr
