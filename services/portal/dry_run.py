@@ -17,7 +17,10 @@ from services.portal.ways_out import WayOut, ways_out
 def preview(
     database: Database, clock: Clock, submission: Submission, *, holder: int | str
 ) -> tuple[Judgement, tuple[WayOut, ...]]:
-    """Return the decision on a submission, and changes that would get a better one. Raises Problem (429) while too many others are judged."""
+    """Return the decision on a submission, and changes that would get a better one.
+
+    Raises Problem (429) while too many others are judged.
+    """
     if submission.spec is None:
         assert submission.reservation is not None
         servers = submission.reservation.target.servers

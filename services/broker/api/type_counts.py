@@ -26,7 +26,7 @@ class TypeCountsOut(ResponseModel):
 
 @router.get("/{region}/type-counts", operation_id="count_servers_by_type", responses=problems(404))
 def get_type_counts(region: RegionName, context: Context) -> TypeCountsOut:
-    """Count the servers of a region by hardware type. It takes less time than the summary, which has the same counts."""
+    """Count the servers of a region by hardware type. The summary has the same counts, and takes longer."""
     with context.database.snapshot() as tx:
         types, kinds = load_type_counts(tx, region)
     items = [HardwareTypeSummaryOut.model_validate(one) for one in types]
