@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from libs.domain.arrays import Floats
-from libs.flux.report.pictures.lines import SERIES_MAX, lines_svg
+from libs.pictures.lines import SERIES_MAX, lines_svg
 
 SERVICES_MAX = SERIES_MAX - 1
 """Largest number of services in a picture. The total has a line too."""

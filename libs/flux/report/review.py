@@ -9,8 +9,8 @@ import numpy as np
 
 from libs.flux.planning import Planned
 from libs.flux.report.explain import Explanation, explain
-from libs.flux.report.pictures.bars import bars_svg, largest_first
-from libs.flux.report.pictures.heatmap import heatmap_svg
+from libs.pictures.bars import bars_svg, largest_first
+from libs.pictures.heatmap import heatmap_svg
 
 SERVICES_MAX = 40
 """Largest number of services in a picture; the largest services are shown."""

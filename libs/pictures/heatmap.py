@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from libs.domain.arrays import Floats
-from libs.flux.report.pictures.svg import PAPER, Drawing, wide
+from libs.pictures.svg import PAPER, Drawing, wide
 
 CELL_HEIGHT, TOP = 20.0, 112.0
 LEGEND_Y, SWATCH = 66.0, 10.0

@@ -5,9 +5,9 @@ import re
 import numpy as np
 import pytest
 
-from libs.flux.report.pictures.bars import bars_svg
-from libs.flux.report.pictures.heatmap import heatmap_svg
-from libs.flux.report.pictures.svg import wide
+from libs.pictures.bars import bars_svg
+from libs.pictures.heatmap import heatmap_svg
+from libs.pictures.svg import wide
 
 SUBTITLE = "capacity that the model does not explain, as a share of the service; the largest 20 services"
 

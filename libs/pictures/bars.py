@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from libs.domain.arrays import Floats
-from libs.flux.report.pictures.svg import INK, SERIES, Drawing, wide
+from libs.pictures.svg import INK, SERIES, Drawing, wide
 
 WIDTH, BAR, GAP, TOP = 520.0, 11.0, 9.0, 64.0
 

@@ -49,6 +49,12 @@ class Drawing:
         thick = f' stroke-width="{width:g}"' if width != 1 else ""
         self._shapes.append(f'<line {at} stroke="{stroke}"{thick}/>')
 
+    def path(self, points: Sequence[tuple[float, float]], stroke: str, tip: str) -> None:
+        """Add a line through points. `tip` appears when the mouse is over it."""
+        through = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+        shape = f'<polyline points="{through}" fill="none" stroke="{stroke}" stroke-width="2">'
+        self._shapes.append(f"{shape}<title>{escape(tip)}</title></polyline>")
+
     def dot(self, x: float, y: float, fill: str, tip: str) -> None:
         """Add a dot. `tip` appears when the mouse is over it."""
         shape = f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{fill}">'
