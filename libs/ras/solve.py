@@ -89,7 +89,7 @@ class _Solve:
         self.progress, self.cancelled, self.pool = progress, cancelled, pool
         self.fix_first = snapshot.policy.fix_first
         self.objective = Objective.PRIORITIES if self.fix_first else Objective.SUM
-        self.started = time.perf_counter()
+        self.started, self.started_processor_s = time.perf_counter(), time.process_time()
         self.step_s: dict[str, float] = {}
 
     def run(self) -> SolveResult:
@@ -118,6 +118,7 @@ class _Solve:
                 churn = Churn(budget=budget, wanted=wanted, planned=planned)
         report = SolveReport(
             step_s=self.step_s,
+            processor_s=time.process_time() - self.started_processor_s,
             peak_mib=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
             size=found.size,
             score=score,

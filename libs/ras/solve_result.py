@@ -21,6 +21,7 @@ class SolveReport:
     """A solve in numbers.
 
     step_s          seconds of each phase
+    processor_s     processor seconds of this process during the solve, in all its threads
     peak_mib        the largest resident memory of the process so far
     size            the size of the mixed-integer program; None if time ran out before it was built
     score           the terms of the objective for the plan
@@ -44,6 +45,7 @@ class SolveReport:
     """
 
     step_s: dict[str, float]
+    processor_s: float
     peak_mib: float
     size: ModelSize | None
     score: Score
@@ -85,6 +87,7 @@ class SolveReport:
         return {
             "solve_s": sum(self.step_s.values()),
             "step_s": self.step_s,
+            "processor_s": self.processor_s,
             "peak_mib": self.peak_mib,
             "size": None if self.size is None else asdict(self.size),
             "objective": self.score.objective,
