@@ -11,6 +11,7 @@ from soak.hostile_command import soak_hostile
 from soak.mutants_command import soak_mutants
 from soak.promise_command import soak_promise
 from soak.shrink import shrink_history
+from soak.solves_command import soak_solves
 
 SOAKS: dict[str, Callable[[list[str]], int]] = {
     "api": soak_api,
@@ -20,6 +21,7 @@ SOAKS: dict[str, Callable[[list[str]], int]] = {
     "mutants": soak_mutants,
     "promise": soak_promise,
     "shrink": shrink_history,
+    "solves": soak_solves,
 }
 """Soak by name: a function from arguments to an exit status. A new soak is one file and one entry here."""
 

@@ -7,7 +7,7 @@ import math
 import random
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -50,23 +50,29 @@ POLICY = RegionPolicy(buffer_cost=1.0, spread_cost=0.5, shared_buffer_share=0.02
 """As the demo's: costs per RRU for servers of about 5 RRU."""
 RATES = FailureRates(server_share_down=0.01, server_repair_s=DAY_S)
 """1 % of the servers are down at a time (RAS, 3.3). The paper says that repairs take minutes to weeks; here a day."""
-_BUSY_S, _IDLE_S = 30.0, 300.0
-"""Least and most seconds between two ticks of the mover."""
 _SLOWEST_S = {DRAW_REPLACEMENTS: 300.0, REFRESH_UNAVAILABILITY: 300.0}
 _SLOWEST_OTHERS_S = 900.0
 """Least seconds between two runs of the jobs that find nothing to do most of the time. A failure asks for its own."""
 _ASK_AGAIN_S = 600.0
-_QUIET_S = 8 * HOUR_S
-"""Hours at the end without demand, failures or maintenance, in which solves give surplus servers back."""
 _LOSS_S_MAX = 1.5 * DAY_S
 _FRAGILE = 0.15
 """Share of the reservations that do not survive the loss of an MSB."""
+_NEAR = 0.65
+"""Share of the capacity in each of two datacenters: together what a reservation holds to survive the loss of an MSB."""
 _DECIDING = (ASSESS, ADVANCE_WINDOWS, SOLVE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """The parameters of a run. `kills` is the chance of a worker's death at each crash point."""
+    """The parameters of a run.
+
+    kills      chance of a worker's death at each crash point
+    load       share of the region's RRU that owners ask for at a time
+    affinity   share of the reservations that want two neighbouring datacenters
+    quiet_s    seconds at the end without demand, failures or maintenance, in which solves give surplus servers back
+    retuned    whether operators change weights and RRU
+    ticks_s    least and most seconds between two ticks of the mover: with news for it, and without
+    """
 
     seed: int
     days: float
@@ -76,6 +82,10 @@ class Plan:
     solve_every_s: float = HOUR_S
     kills: float = 0.0005
     load: float = 0.55
+    affinity: float = 0.0
+    quiet_s: float = 8 * HOUR_S
+    retuned: bool = True
+    ticks_s: tuple[float, float] = (30.0, 300.0)
 
 
 class _TimeIsUp(Exception):
@@ -85,12 +95,21 @@ class _TimeIsUp(Exception):
 class Month:
     """The run of one plan.
 
-    report   file for the figures so far, written every quarter of a simulated day; None: no file
-    real_s   real seconds after which the run ends, however many days are over
+    report      file for the figures so far, written every quarter of a simulated day; None: no file
+    real_s      real seconds after which the run ends, however many days are over
+    each_hour   called with the platform every simulated hour
     """
 
-    def __init__(self, plan: Plan, home: Path, *, report: Path | None = None, real_s: float = math.inf) -> None:
-        self.plan, self._home, self._report = plan, home, report
+    def __init__(
+        self,
+        plan: Plan,
+        home: Path,
+        *,
+        report: Path | None = None,
+        real_s: float = math.inf,
+        each_hour: Callable[[Platform], None] | None = None,
+    ) -> None:
+        self.plan, self._home, self._report, self._each_hour = plan, home, report, each_hour
         self._real_until_s = time.monotonic() + real_s
         self.image = made_up_fleet(REGION, servers=plan.servers, seed=plan.seed, policy=POLICY)
         self.clock = SteppedClock(datetime.now(UTC).replace(microsecond=0) - timedelta(days=plan.days + 2))
@@ -166,14 +185,14 @@ class Month:
         for failure in self._failures():
             agenda.at(failure.at_s, partial(nature.fail, failure))
         ends_s = plan.days * DAY_S
-        busy_s = ends_s - _QUIET_S
+        busy_s = ends_s - plan.quiet_s
         agenda.every(HOUR_S, ends_s, containers.act)
         agenda.every(HOUR_S, ends_s, operators.approve)
         agenda.every(DAY_S, ends_s, platform.forget_jobs)
+        retuning = ((5 * HOUR_S, 2 * DAY_S, operators.change_weights), (7 * HOUR_S, DAY_S, operators.change_rru))
         for first_s, every_s, action in (
             (10 * HOUR_S, DAY_S, maintainer.act),
-            (5 * HOUR_S, 2 * DAY_S, operators.change_weights),
-            (7 * HOUR_S, DAY_S, operators.change_rru),
+            *(retuning if plan.retuned else ()),
         ):
             _repeat(agenda, first_s, every_s, busy_s, action)
         report = Report(
@@ -201,6 +220,8 @@ class Month:
             report.save()
 
         agenda.every(HOUR_S, ends_s, report.end_hour)
+        if self._each_hour is not None:
+            agenda.every(HOUR_S, ends_s, partial(self._each_hour, platform))
         agenda.every(DAY_S, ends_s, report.end_day)
         agenda.every(DAY_S / 4, ends_s, tell)
         with suppress(_TimeIsUp):
@@ -209,32 +230,43 @@ class Month:
         return report.figures()
 
     def _demand(self) -> list[DemandEvent]:
-        """Return the changes that owners ask for. Some reservations are not to survive the loss of an MSB."""
+        """Return the changes that owners ask for. Some reservations are not to survive the loss of an MSB, and some
+        want to be in two neighbouring datacenters.
+        """
         plan = self.plan
         drawn = draw_demand(
             self.image,
-            duration_s=plan.days * DAY_S - _QUIET_S,
+            duration_s=plan.days * DAY_S - plan.quiet_s,
             requests_per_day=plan.requests_per_day,
             lifetimes=plan.lifetimes,
             load=plan.load,
             seed=plan.seed,
         )
-        chance = random.Random(plan.seed)
+        chance, places = random.Random(plan.seed), [str(name) for name in self.image.snapshot.topology.datacenters]
         names = sorted({event.reservation for event in drawn})
         fragile = {name for name in names if chance.random() < _FRAGILE}
-        return [
-            replace(event, spec=replace(event.spec, survives_msb_loss=False))
-            if event.spec is not None and event.reservation in fragile
-            else event
-            for event in drawn
-        ]
+        near = {name: chance.randrange(len(places)) for name in names if chance.random() < plan.affinity}
+
+        def meant(event: DemandEvent) -> DemandEvent:
+            if event.spec is None:
+                return event
+            spec, name = event.spec, event.reservation
+            if name in fragile:
+                spec = replace(spec, survives_msb_loss=False)
+            if name in near:
+                share = _NEAR if spec.survives_msb_loss else 0.5
+                two = (places[near[name]], places[(near[name] + 1) % len(places)])
+                spec = replace(spec, affinity=dict.fromkeys(two, share))
+            return replace(event, spec=spec)
+
+        return [meant(event) for event in drawn]
 
     def _failures(self) -> list[Failure]:
         """Return failures at the published rates, and the loss of one MSB for six hours at two fifths of the run, but
         after _LOSS_S_MAX at the latest, so that a run that is ended early has seen it.
         """
         plan, snapshot = self.plan, self.image.snapshot
-        names, until_s = snapshot.servers.name, plan.days * DAY_S - _QUIET_S
+        names, until_s = snapshot.servers.name, plan.days * DAY_S - plan.quiet_s
         drawn = draw_failures(snapshot.topology, names, duration_s=until_s, rates=RATES, seed=plan.seed)
         msb = str(snapshot.topology.msbs[plan.seed % len(snapshot.topology.msbs)])
         at_s = min(0.4 * plan.days * DAY_S, _LOSS_S_MAX)
@@ -253,7 +285,7 @@ class Month:
 
     def next_s(self, platform: Platform) -> float:
         """Return when the mover's next tick is. It can do nothing new before a step ends or the database changes."""
-        soon_s, late_s = platform.moved_at_s + _BUSY_S, platform.moved_at_s + _IDLE_S
+        soon_s, late_s = (platform.moved_at_s + wait_s for wait_s in self.plan.ticks_s)
         if not self.is_news:
             soon_s = min(max(soon_s, self.servers.next_due_s), late_s)
         return max(soon_s, self.clock.now_s)
@@ -266,7 +298,7 @@ class Month:
     def _tick(self, platform: Platform, admin: Client) -> None:
         if not self._ran:
             self._read_promises(admin)
-        moves = self.clock.now_s >= platform.moved_at_s + _BUSY_S
+        moves = self.clock.now_s >= platform.moved_at_s + self.plan.ticks_s[0]
         is_changed = platform.tick(move=moves)
         self.is_news = is_changed or (self.is_news and not moves)
         ran = {kind: platform.ran[kind] for kind in _DECIDING}

@@ -264,7 +264,7 @@ def environment(home: Path, database_url: str, cycles: str) -> dict[str, str]:
     return {
         "DATABASE_URL": database_url,
         "PLIMSOLL_BUNDLE_DIR": str(home / "bundles"),
-        "PLIMSOLL_BUNDLES_MAX": "1",
+        "PLIMSOLL_BUNDLES_MAX": "4",
         "PLIMSOLL_JOB_CYCLES": cycles,
         "PLIMSOLL_JOB_WORLD_CYCLES": "{}",
         "PLIMSOLL_JOB_RESEND_S": "0.01",

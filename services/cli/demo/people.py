@@ -69,6 +69,7 @@ def _spec(spec: ReservationSpec) -> Json:
         "rru": dict(spec.rru),
         "survives_msb_loss": spec.survives_msb_loss,
         "msb_spread_limit": spec.msb_spread_limit,
+        **({"affinity": dict(spec.affinity)} if spec.affinity else {}),
     }
 
 
