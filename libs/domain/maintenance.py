@@ -29,6 +29,8 @@ class MaintenanceReason(StrEnum):
     OTHER_MSB = "OtherMsb"
     QUARTER_IN_USE = "QuarterInUse"
     WOULD_BE_SHORT = "WouldBeShort"
+    NO_SLOT = "NoSlot"
+    """Of schedules only: no time is left for it."""
 
 
 LASTING_REASONS = frozenset({MaintenanceReason.SEVERAL_MSBS, MaintenanceReason.ABOVE_QUARTER})

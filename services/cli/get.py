@@ -202,6 +202,29 @@ COLUMNS: dict[Noun, dict[str, str]] = {
         "RRU MISSING": "missing_rru",
         "WHO": "short.reservation",
     },
+    Noun.CHANCES: {
+        "REGION": "region",
+        "RESERVATION": "reservation",
+        "DAYS": "days",
+        "CHANCE": "chance%",
+        "PROMISED": "capacity_rru",
+        "MISSING": "missing_rru",
+        "FATAL MSBS": "fatal_msbs",
+        "FATAL PAIRS": "fatal_pairs",
+        "LOSSES SEEN": "msb_losses",
+        "DAYS WATCHED": "watched_days",
+    },
+    Noun.SPARES: {
+        "REGION": "region",
+        "TYPE": "hardware_type",
+        "WANTED": "wanted",
+        "USABLE": "usable",
+        "DOWN": "down",
+        "FAIL A DAY": "failures_per_day",
+        "REPAIR DAYS": "repair_days",
+        "EMPTY IN DAYS": "runs_out_days",
+        "LASTS DAYS": "lasts_days",
+    },
     Noun.SERVER_COUNTS: {
         "REGION": "region",
         "DATACENTER": "datacenter",
@@ -271,6 +294,8 @@ FILTERS: dict[Noun, dict[str, str]] = {
 OF_REGION = {
     Noun.IMPORTS: "items",
     Noun.MSB_LOSSES: "items",
+    Noun.CHANCES: "items",
+    Noun.SPARES: "items",
     Noun.SERVER_COUNTS: "items",
     Noun.SUPPLY: "hardware_types",
 }

@@ -134,6 +134,10 @@ GROUPS: dict[str, Commands] = {
             "services.cli.drain:drain",
             "Ask for planned maintenance, or end it.",
         ),
+        "drain-schedule": (
+            "services.cli.drain_schedule:drain_schedule",
+            "Plan drains of many racks: which of them at what time.",
+        ),
         "decommission": (
             "services.cli.retire:decommission",
             "Announce that a place or server leaves the fleet.",

@@ -27,6 +27,8 @@ class Noun(StrEnum):
     URGENT_DEPARTURES = "urgent-departures"
     IMPORTS = "imports"
     MSB_LOSSES = "msb-losses"
+    CHANCES = "chances"
+    SPARES = "spares"
     SERVER_COUNTS = "server-counts"
     SUPPLY = "supply"
     AUDIT_ENTRIES = "audit-entries"

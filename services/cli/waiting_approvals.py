@@ -10,7 +10,16 @@ from libs.domain.approval import ApprovalKind, ApprovalStatus
 from libs.domain.plan_execution import RejectKind
 from services.cli.approvals import ApprovalId, WhyOption, decide
 from services.cli.client import Client, Json
-from services.cli.output import Output, OutputOption, print_document, print_json, print_rows
+from services.cli.output import (
+    Output,
+    OutputOption,
+    note,
+    plural,
+    print_document,
+    print_json,
+    print_rows,
+    say,
+)
 
 app = typer.Typer(
     help="List what waits for a person; resize or take over actions of plans; see the reasons of people.",
@@ -32,6 +41,14 @@ _COLUMNS = {
 }
 _WAITING = {"KIND": "kind", "OWNER": "owner", "WAIT": "number", "SINCE": "oldest_at"}
 _DECIDED = {"KIND": "kind", "OUTCOME": "status", "NUMBER": "number", "MEDIAN S": "median_s", "90 % S": "p90_s"}
+_EFFECTS = {
+    "REQUEST": "capacity_request_id",
+    "RESERVATION": "reservation",
+    "OWNER": "owner",
+    "WITHOUT": "phase_without",
+    "AFTER": "phase_after",
+    "WHY": "message",
+}
 _REASONS = {"SERVICE": "service", "ANSWER": "verb", "KIND": "reject_kind", "NUMBER": "number"}
 KindOption = Annotated[RejectKind | None, typer.Option(help="the kind of the reason; planners count them")]
 
@@ -56,6 +73,22 @@ def show(identifier: ApprovalId, output: OutputOption = Output.TABLE) -> None:
     """Show one approval: the change, why it waits, and the decision."""
     found = Client.connect().get(f"/v1/approvals/{identifier}")
     print_json(found) if output is Output.JSON else print_document(found)
+
+
+@app.command()
+def effects(identifier: ApprovalId, output: OutputOption = Output.TABLE) -> None:
+    """Show what can no longer be approved after the approval of a capacity request."""
+    found = Client.connect().get(f"/v1/approvals/{identifier}/effects")
+    if output is Output.JSON:
+        print_json(found)
+        return
+    say(f"It would be {found['phase']}: {found['message']}")
+    lost = [one for one in found["items"] if one["lost"]]
+    others = plural(len(found["items"]), "other request waits", "other requests wait")
+    say(f"{others}; {plural(len(lost), 'gets', 'get')} less after it.")
+    print_rows(found["items"], _EFFECTS)
+    if found["more"]:
+        note(f"Only the latest {plural(len(found['items']), 'request is', 'requests are')} judged, and more wait.")
 
 
 @app.command()

@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from libs.domain.capacity_request import CapacityRequest
+from libs.domain.fleet import FleetSnapshot
 from libs.store.capacity.approval_limits import load_approval_limits
 from libs.store.capacity.approvals import is_approved
 from libs.store.capacity.calendar import load_calendar
@@ -55,15 +56,19 @@ def question_of_submission(submission: Submission) -> Question:
     )
 
 
-def load_case(tx: Transaction, question: Question, *, now: datetime) -> Case:
+def load_case(tx: Transaction, question: Question, *, now: datetime, snapshot: FleetSnapshot | None = None) -> Case:
     """Load all data that decide on `question`. `tx` must come from Database.snapshot(), so that all data are of one
     moment. Raises NotFound.
+
+    snapshot   the region, if it is read already
     """
     region = load_region(tx, question.region)
     catalogue = load_catalogue(tx, region.region_id)
     # The catalogue may have changed after the request.
     question = replace(question, spec=question.spec.following(catalogue.classes))
-    request_id, snapshot = question.capacity_request_id, load_fleet_snapshot(tx, question.region)
+    request_id = question.capacity_request_id
+    if snapshot is None:
+        snapshot = load_fleet_snapshot(tx, question.region)
     return Case(
         question=question,
         found=find_reservation(tx, question.region, question.name)

@@ -12,6 +12,7 @@ from threading import Timer
 _FIRST_S = 1.0
 """Seconds to wait before loading. The process becomes ready and answers readiness probes in this time."""
 _WHAT_USES_IT = (
+    "services.portal.approval_effects",
     "services.portal.dry_run",
     "services.portal.api.explanation_out",
     "services.portal.explain_reservation",

@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from datetime import timedelta
+from itertools import combinations
 
 import pytest
 
@@ -104,6 +105,48 @@ def test_14_what_happens_to_me_if_an_msb_goes_now(ask: Ask) -> None:
                 missing[name] = pytest.approx(lacks)
         assert {one["reservation"]: one["missing_rru"] for one in loss["short"]} == missing
     assert ask.get("/v1/regions/west/msb-losses")["items"][-1]["msb"] == loss["msb"]
+
+
+@pytest.mark.parametrize(("region", "names"), [("north", ("cache", "db")), ("west", ("web", "index", "batch"))])
+def test_15_how_probable_it_is_that_i_stay_whole_this_month(ask: Ask, region: str, names: tuple[str, ...]) -> None:
+    """Every loss of one and of two MSBs is tried on single servers, and the rates are counted in the events."""
+    told = ask.cli("get", "chances", "-w", f"region={region}", "-w", "days=30")["items"]
+    [seen] = ask.rows(
+        """SELECT count(*) AS losses,
+        coalesce(sum(extract(epoch FROM coalesce(ended_at, :now) - starts_at)), 0) AS down_s
+        FROM unavailability_events JOIN regions USING (region_id)
+        WHERE name = :region AND kind = 'unplanned' AND scope = 'msb'""",
+        region=region,
+        now=ask.world.platform.clock.now(),
+    )
+    assert {one["msb_losses"] for one in told} == {seen["losses"]}
+    year_h = 365 * 24
+    msbs = sorted({one["msb"] for one in ask.servers(region)})
+    specs = {one["name"]: one["spec"] for one in ask.get("/v1/reservations", region=region)["items"]}
+    for one in (one for one in told if one["reservation"] in names):
+        watched_years = one["watched_days"] / 365
+        rate_h = (seen["losses"] + 0.5) / (len(msbs) * watched_years + 0.5 / 0.02) / year_h
+        assert one["losses_per_msb_year"] == pytest.approx(rate_h * year_h)
+        down_h = (float(seen["down_s"]) / 3600 + 0.5 * 2) / (seen["losses"] + 0.5)
+        assert one["down_hours"] == pytest.approx(down_h, rel=0.01)
+        spec = specs[one["reservation"]]
+        held = [s for s in ask.servers(region) if s["current"] == one["reservation"] and s["well"]]
+
+        def lacks(*lost: str, held: list[Row] = held, spec: Row = spec) -> bool:
+            left = [s for s in held if s["msb"] not in lost]
+            return surviving_rru(left, spec["rru"], survives=False) < spec["capacity_rru"] - 1e-6
+
+        if lacks():
+            assert (one["chance"], one["missing_rru"] > 0) == (0, True)
+            continue
+        single = {msb for msb in msbs if lacks(msb)}
+        pairs = [pair for pair in combinations([m for m in msbs if m not in single], 2) if lacks(*pair)]
+        month_h = 30 * 24
+        times = month_h * (rate_h * len(single) + 2 * rate_h**2 * one["down_hours"] * len(pairs))
+        assert one["chance"] == pytest.approx(math.exp(-times))
+    path = f"/v1/regions/{region}/chances"
+    assert [one["reservation"] for one in ask.get(path, reservation=names[0])["items"]] == [names[0]]
+    assert [one["chance"] for one in told] == sorted(one["chance"] for one in told)
 
 
 def test_16_whether_i_was_below_my_promise(ask: Ask) -> None:

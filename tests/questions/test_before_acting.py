@@ -5,9 +5,12 @@ from dataclasses import replace
 import pytest
 
 from libs.domain.fleet import FREE, FleetSnapshot
+from libs.domain.policy import RegionPolicy
+from libs.interchange.region.write import dump_region
 from libs.ras.evaluate import evaluate
 from libs.ras.solve import plan_target_bindings
 from tests.builders.pages_world import RRU
+from tests.builders.region import region_image
 from tests.questions.ask import Ask, Row, surviving_rru
 from tests.questions.north import CACHE, DB
 
@@ -38,6 +41,43 @@ def test_33_whether_i_may_drain_a_rack_on_tuesday(ask: Ask) -> None:
     assert ask.cli("drain", "rack", empty, "-r", "north", *time)["verdict"] == "now"
     body = {"region": "north", "scope": "rack", "scope_name": of_db, "kind": "planned", "reason": "new switch"}
     assert ask.write("POST", "/v1/unavailability-events?dry_run=true", body)["short_rru"] == {"db": missing}
+
+
+def test_34_a_schedule_of_drains_that_breaks_no_promise(ask: Ask) -> None:
+    """All racks of two MSBs in a week. Sums over single servers confirm each slot, and each rack that is left over."""
+    servers = ask.servers("north")
+    week = ("--msb", "msb-01", "--msb", "msb-02", "--each", "6h", "--within", "7d")
+    told = ask.cli("drain-schedule", "-r", "north", *week)
+    racks = {one["rack"]: one["msb"] for one in servers if one["msb"] in ("msb-01", "msb-02")}
+
+    def short(gone: list[str]) -> dict[str, float]:
+        """Return what each reservation that has servers in these racks would lack without them."""
+        found = {}
+        for name, (capacity, rru, _) in NORTH.items():
+            held = [one for one in servers if one["current"] == name and one["well"]]
+            left = [one for one in held if one["rack"] not in gone]
+            lack = capacity - surviving_rru(left, rru, survives=False)
+            if len(left) < len(held) and lack > 1e-6:
+                found[name] = pytest.approx(lack)
+        return found
+
+    placed = [rack for slot in told["slots"] for rack in slot["racks"]]
+    over = {one["rack"]: one["short_rru"] for one in told["unplaced"]}
+    assert sorted([*placed, *over]) == sorted(racks)
+    assert placed
+    ends = ""
+    for slot in told["slots"]:
+        assert {racks[rack] for rack in slot["racks"]} == {slot["msb"]}
+        assert slot["servers"] <= sum(one["msb"] == slot["msb"] for one in servers) / 4
+        assert short(slot["racks"]) == {}
+        assert ends <= slot["starts_at"]
+        ends = slot["ends_at"]
+        asked = ask.cli("drain", "rack", slot["racks"][0], "-r", "north", "--until", "2027-01-01T00:00", "--dry-run")
+        assert asked["verdict"] == "now"
+    for rack, lacking in over.items():
+        assert lacking == short([rack]) != {}
+    path = "/v1/regions/north/drain-schedule"
+    assert ask.get(path, msb=["msb-01", "msb-02"], hours_each=6, within_hours=168)["unplaced"] == told["unplaced"]
 
 
 def test_35_what_more_servers_would_be_worth_and_to_whom(ask: Ask) -> None:
@@ -98,6 +138,38 @@ def test_39_whether_an_owner_can_have_servers_until_friday(ask: Ask) -> None:
         assert told["phase"] == phase
     now = {name: lacks(ask.servers("north"), name) for name in NORTH}
     assert now == {"cache": 0, "db": 0}  # a grant takes free servers only
+
+
+def test_40_what_i_can_no_longer_approve_after_this(ask: Ask) -> None:
+    """Two requests compete for six free servers, and a third has a type of its own. Then the first is approved."""
+    types = ("hw-01", "hw-04")
+    image = region_image(
+        "south", msbs=3, racks_per_msb=2, servers_per_rack=2, hardware_types=types, policy=RegionPolicy()
+    )
+    files = {file.partition(".")[0]: (file, content) for file, content in dump_region(image).items()}
+    assert ask._http.post("/v1/regions/south/import", files=files).is_success
+    ask.write("PUT", "/v1/regions/south/approval-limits", {"size_cost_units": 0.5}, **{"If-Match": '"0"'})
+    for name, capacity, kind in (("first", 4, "hw-01"), ("second", 3, "hw-01"), ("other", 5, "hw-04")):
+        spec = {"capacity_rru": capacity, "rru": {kind: 1.0}, "survives_msb_loss": False}
+        ask.write("POST", "/v1/reservations", {"region": "south", "name": name, "owner": "lab", "spec": spec})
+    ask.world.live(1)
+    waiting = {one["reservation"]: one for one in ask.cli("approvals", "list", "-r", "south")}
+    assert waiting.keys() == {"first", "second", "other"}
+    told = ask.cli("approvals", "effects", waiting["first"]["approval_id"])
+    assert told["phase"] == "granted"
+    others = {one["reservation"]: one for one in told["items"]}
+    assert {name: (one["phase_without"], one["phase_after"]) for name, one in others.items()} == {
+        "second": ("granted", "degraded"),
+        "other": ("granted", "granted"),
+    }
+    assert [one["reservation"] for one in told["items"] if one["lost"]] == ["second"]
+    assert others["second"]["numbers"]["short_rru"] == pytest.approx(4 + 3 - 6)
+    assert ask.get(f"/v1/approvals/{waiting['first']['approval_id']}/effects") == told
+    for name in ("first", "second", "other"):
+        ask.cli("approve", waiting[name]["approval_id"], "--reason", "agreed")
+        ask.world.live(1)
+    phases = {one["name"]: one["status"]["phase"] for one in ask.get("/v1/reservations", region="south")["items"]}
+    assert phases == {"first": "granted", "second": "degraded", "other": "granted"}
 
 
 def test_41_what_the_solver_did_not_prove(ask: Ask) -> None:

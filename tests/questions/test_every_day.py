@@ -1,5 +1,6 @@
 """The questions of an operator, every day."""
 
+import math
 from collections import Counter
 from datetime import timedelta
 
@@ -84,6 +85,36 @@ def test_28_which_msb_hurts_most(ask: Ask) -> None:
     assert {one["msb"]: one["missing_rru"] for one in told} == pytest.approx(worst)
     assert max(worst.values()) == 3
     assert {who["reservation"] for one in told for who in one["short"]} == {"db"}
+
+
+def test_29_which_shared_buffer_runs_out_first(ask: Ask) -> None:
+    told = ask.cli("get", "spares", "-w", "region=west")["items"]
+    assert told == [one | {"region": "west", "watched_days": told[0]["watched_days"]} for one in told]
+    servers = ask.servers("west")
+    events = ask.rows(
+        """SELECT servers.name, ended_at IS NOT NULL AS is_over
+        FROM unavailability_events JOIN servers USING (server_id)
+        JOIN regions ON regions.region_id = unavailability_events.region_id
+        WHERE regions.name = 'west' AND unavailability_events.kind = 'unplanned' AND scope = 'server'"""
+    )
+    kind_of = {one["name"]: one["type"] for one in servers}
+    failed = Counter(kind_of[event["name"]] for event in events)
+    over = Counter(kind_of[event["name"]] for event in events if event["is_over"])
+    found = ask.get("/v1/reservations", region="west", kind="shared_buffer", limit=1000)["items"]
+    buffers = {one["name"]: next(iter(one["spec"]["rru"])) for one in found}
+    usable = Counter(one["type"] for one in servers if one["target"] in buffers and one["well"])
+    assert {one["hardware_type"]: one["usable"] for one in told} == {kind: usable[kind] for kind in buffers.values()}
+    assert failed.total() > 0
+    for one in told:
+        per_day = failed[one["hardware_type"]] / one["watched_days"]
+        assert one["failures_per_day"] == pytest.approx(per_day)
+        assert (one["repair_days"] is None) == (over[one["hardware_type"]] == 0)
+        if one["repair_days"] is None and per_day:
+            assert one["runs_out_days"] == pytest.approx(one["usable"] / per_day)
+    days = [math.inf if one["runs_out_days"] is None else one["runs_out_days"] for one in told]
+    assert days == sorted(days)
+    assert days[0] < math.inf
+    assert ask.get("/v1/regions/west/spares")["items"][0]["hardware_type"] == told[0]["hardware_type"]
 
 
 def test_30_moves_and_preemptions_against_the_budget(ask: Ask) -> None:

@@ -3,6 +3,8 @@
 from libs.web.serving import ServiceApi
 from services.broker.api import (
     audit_entries,
+    drain_schedules,
+    failure_outlooks,
     hardware_types,
     imports,
     msb_losses,
@@ -26,6 +28,8 @@ ROUTERS = (
     region_history.router,
     type_counts.router,
     msb_losses.router,
+    failure_outlooks.router,
+    drain_schedules.router,
     region_files.router,
     region_supply.router,
     solve_schedules.router,

@@ -3,6 +3,7 @@
 from libs.web.serving import ServiceApi
 from services.portal.api import (
     applications,
+    approval_effects,
     approval_figures,
     approval_limits,
     approvals,
@@ -26,6 +27,7 @@ ROUTERS = (
     reservation_history.router,
     reservation_names.router,
     approvals.router,
+    approval_effects.router,
     approval_figures.router,
     approval_limits.router,
     applications.router,

@@ -1,0 +1,110 @@
+"""`/v1/regions/{region}/chances` and `/spares`: what failures may do to promises and to spare servers.
+
+See docs/designs/0057.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from pydantic import Field
+
+from libs.ras.chance_whole import chances_whole
+from libs.ras.spare_outlook import foresee_spares
+from libs.store.capacity.loss_ground import load_loss_ground
+from libs.store.fleet.failure_record import load_msb_losses, load_spare_record
+from libs.web.context import Context
+from libs.web.model import ResponseModel, SomeName
+from libs.web.openapi import problems
+from services.broker.api.regions import RegionName
+
+router = APIRouter(prefix="/v1/regions", tags=["regions"])
+_DAY_S = 86_400.0
+
+
+class ChanceOut(ResponseModel):
+    """The chance of one reservation to hold its capacity at every moment of these days."""
+
+    reservation: str
+    owner: str
+    survives_msb_loss: bool = Field(description="Whether it is promised to survive the loss of an MSB")
+    capacity_rru: float = Field(description="Promised RRU")
+    missing_rru: float = Field(description="RRU that it lacks now; above 0: it is not whole, and the chance is 0")
+    fatal_msbs: int = Field(description="MSBs whose loss alone would leave it short")
+    fatal_pairs: int = Field(description="Further pairs of MSBs whose loss at one time would leave it short")
+    times_short: float = Field(description="Expected number of times that it falls short")
+    chance: float = Field(description="Probability that it never falls short")
+
+
+class ChancesOut(ResponseModel):
+    """The chances of all guaranteed reservations, and the rates that they rest on."""
+
+    region: str
+    days: float = Field(description="Days from now")
+    watched_days: float = Field(description="Days of history that count, at most 90")
+    msb_losses: int = Field(description="Losses of MSBs in them: unplanned events of scope msb")
+    losses_per_msb_year: float = Field(
+        description="Losses of one MSB in a year: those seen, and half a loss at the published rate of 0.02"
+    )
+    down_hours: float = Field(description="Mean hours until an MSB is back: those seen, and half a loss of 2 hours")
+    items: list[ChanceOut] = Field(description="The least chance first")
+
+
+class SpareOut(ResponseModel):
+    """The shared buffer of one hardware type. The rates are those of the days of history that count."""
+
+    hardware_type: str
+    wanted: float = Field(description="Servers that the buffer is sized for")
+    usable: int = Field(description="Servers of the buffer that are up")
+    down: int = Field(description="Servers of the type that are down for an unplanned reason, other than with an MSB")
+    failures_per_day: float = Field(description="Servers of the type that fail in a day")
+    repair_days: float | None = Field(description="Mean days of a repair; null: no repair has ended yet")
+    down_expected: float | None = Field(
+        description="Servers that will be down at a time at these rates; null: no repair has ended yet"
+    )
+    runs_out_days: float | None = Field(
+        description="Days until no spare server is expected to be left; null: never, at these rates"
+    )
+    lasts_days: float | None = Field(
+        description="Days that the spare servers last if nothing is repaired; null: no failure was seen"
+    )
+
+
+class SparesOut(ResponseModel):
+    """The outlook for all shared buffers."""
+
+    region: str
+    watched_days: float = Field(description="Days of history that count, at most 90")
+    items: list[SpareOut] = Field(description="The one that runs out first in front")
+
+
+@router.get("/{region}/chances", operation_id="foresee_chances", responses=problems(404))
+def get_chances(
+    region: RegionName,
+    context: Context,
+    days: Annotated[float, Query(gt=0, le=366, description="Days from now")] = 30.0,
+    reservation: Annotated[SomeName | None, Query(description="Only this reservation")] = None,
+) -> ChancesOut:
+    """Tell how probable it is that each reservation stays whole: that losses of MSBs never leave it short."""
+    with context.database.snapshot() as tx:
+        ground, record = load_loss_ground(tx, region), load_msb_losses(tx, region, now=context.clock.now())
+    found = chances_whole(ground, record, horizon_s=days * _DAY_S)
+    return ChancesOut(
+        region=region,
+        days=days,
+        watched_days=record.watched_s / _DAY_S,
+        msb_losses=record.losses,
+        losses_per_msb_year=record.per_s * 365 * _DAY_S,
+        down_hours=record.mean_down_s / 3600,
+        items=[ChanceOut.model_validate(one) for one in found if reservation in (None, one.reservation)],
+    )
+
+
+@router.get("/{region}/spares", operation_id="foresee_spares", responses=problems(404))
+def get_spares(region: RegionName, context: Context) -> SparesOut:
+    """Tell which shared buffer runs out first, and when, at the rates of failures and repairs so far."""
+    with context.database.snapshot() as tx:
+        record = load_spare_record(tx, region, now=context.clock.now())
+    items = [SpareOut.model_validate(one) for one in foresee_spares(record)]
+    return SparesOut(region=region, watched_days=record.watched_s / _DAY_S, items=items)
