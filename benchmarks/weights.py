@@ -10,6 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -68,16 +69,21 @@ def bench_weights(argv: list[str]) -> dict[str, object]:
         default = float(getattr(snapshot.policy, name))
         found[name] = []
         for factor in FACTORS:
-            other = replace(snapshot, policy=replace(snapshot.policy, **{name: default * factor}))
+            other = replace(snapshot, policy=_with(snapshot.policy, name, default * factor))
             figures = usual if factor == 1 else _solved(other, given.seed)
             found[name].append({"factor": factor, "value": default * factor, **figures})
             sys.stderr.write(f"{name} x {factor:g}: {json.dumps(figures)}\n")
     servers, reservations = len(snapshot.servers), len(snapshot.reservations)
-    figures = {"servers": servers, "reservations": reservations, "seed": given.seed, "weights": found}
+    told: dict[str, object] = {
+        "servers": servers,
+        "reservations": reservations,
+        "seed": given.seed,
+        "weights": found,
+    }
     given.out.mkdir(parents=True, exist_ok=True)
-    (given.out / "weights.json").write_text(json.dumps(figures, indent=1) + "\n")
+    (given.out / "weights.json").write_text(json.dumps(told, indent=1) + "\n")
     (given.out / "weights.svg").write_text(picture_of(found, f"{servers:,} servers, {reservations} reservations"))
-    return figures
+    return told
 
 
 def figures_of(snapshot: FleetSnapshot, target: Indices) -> dict[str, float]:
@@ -112,6 +118,11 @@ def picture_of(found: Mapping[str, Sequence[Mapping[str, float]]], title: str) -
         for name, rows in found.items()
     ]
     return charts_svg(f"Figures of a plan as multiples of those at the defaults: {title}", charts, columns=2)
+
+
+def _with(policy: RegionPolicy, name: str, value: float) -> RegionPolicy:
+    changed: dict[str, Any] = {name: value}
+    return replace(policy, **changed)
 
 
 def _solved(snapshot: FleetSnapshot, seed: int) -> dict[str, float]:

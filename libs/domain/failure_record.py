@@ -1,4 +1,4 @@
-"""What a region has seen of failures: of its MSBs, and of single servers by hardware type."""
+"""The record of failures of a region: of its MSBs, and of single servers by hardware type."""
 
 from __future__ import annotations
 
@@ -71,9 +71,11 @@ class SpareRecord:
     @property
     def per_s(self) -> Floats:
         """Return the (T,) servers of each type that fail in a second."""
-        return self.failures / max(self.watched_s, 1.0)
+        return np.asarray(self.failures / max(self.watched_s, 1.0))
 
     @property
     def mean_down_s(self) -> Floats:
         """Return the (T,) mean seconds of a repair: all seconds down per repair that ended; inf if none has."""
-        return np.divide(self.down_s, self.ended, out=np.full(len(self.down_s), np.inf), where=self.ended > 0)
+        found = np.full(len(self.down_s), np.inf)
+        np.divide(self.down_s, self.ended, out=found, where=self.ended > 0)
+        return found

@@ -46,7 +46,7 @@ class EffectOnOther:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalEffects:
-    """What an approval gives to its own request, and its effect on the others. `more` says that some were left out."""
+    """The judgement of the own request of an approval, and its effect on others. `more` says that some are left out."""
 
     request: CapacityRequest
     own: Judgement

@@ -15,7 +15,7 @@ from libs.ras.evaluate import Coverage, coverage_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placement:
-    """Where reservations hold their capacity. A figure without anything to count is nan.
+    """The places where reservations hold their capacity. A figure without anything to count is nan.
 
     largest_msb_share   share of what a reservation holds that is in its largest MSB; the mean over the reservations
                         that survive the loss of an MSB and hold anything (RAS, figure 12)

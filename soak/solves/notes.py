@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -51,16 +52,17 @@ class SolveNotes:
                     began_s = (run.started_at - platform.clock.begins).total_seconds()
                     self.rows.append({"hour": round(began_s / 3600, 2)} | self._figures(tx, run))
 
-    def _figures(self, tx: Transaction, run: SolveRun) -> Row:
+    def _figures(self, tx: Transaction, run: SolveRun) -> dict[str, float]:
         assert run.report is not None
+        report: Mapping[str, Any] = run.report
         assert run.bundle is not None
         self.last = snapshot = load_bundle(run.bundle).region.snapshot
         target = np.maximum(snapshot.servers.target, FREE)
         if run.plan_id is not None:
             target = _after(snapshot, target, load_planned(tx, run.plan_id))
         before, after = placement_of(snapshot, snapshot.servers.target), placement_of(snapshot, target)
-        moves, report = moves_of(snapshot, target), run.report
-        above = report["total_without_rack"] - report["lower_bound"]  # type: ignore[operator]
+        moves = moves_of(snapshot, target)
+        above = report["total_without_rack"] - report["lower_bound"]
         gap = report["gap"]
         return {
             "reservations": len(snapshot.reservations),
@@ -72,7 +74,7 @@ class SolveNotes:
             "broken_after": after.broken,
             "moved_in_use": moves.in_use,
             "moved_idle": moves.idle,
-            **report["buffers"],  # type: ignore[dict-item]
+            **report["buffers"],
             "largest_msb_share_before": before.largest_msb_share,
             "largest_msb_share_after": after.largest_msb_share,
             "least_msb_share": least_msb_share(snapshot),

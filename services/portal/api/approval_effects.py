@@ -1,4 +1,4 @@
-"""`/v1/approvals/{id}/effects`: what can no longer be approved after it."""
+"""`/v1/approvals/{id}/effects`: the requests that can no longer be approved after it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class EffectOut(ResponseModel):
 
 
 class ApprovalEffectsOut(ResponseModel):
-    """What an approval gives, and what can no longer be approved after it."""
+    """The effects of an approval: on its own request, and on the others that wait."""
 
     approval_id: int
     capacity_request_id: int
