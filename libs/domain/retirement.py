@@ -42,6 +42,7 @@ class Retirement:
     servers    servers in the scope that are in the fleet
     held       reservation -> servers bound to it, by current binding or target
     moving     servers with a move under way
+    booked     reservation that begins later -> servers that are booked for it
     """
 
     retirement_id: int
@@ -60,6 +61,7 @@ class Retirement:
     servers: int
     held: Mapping[str, int]
     moving: int
+    booked: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,17 +81,25 @@ def condition_of(retirement: Retirement, now: datetime) -> RetirementCondition:
         return RetirementCondition(reason=r.status.value.capitalize(), message=said)
     late = now >= r.due_at
     when = f"was due at {r.due_at:%Y-%m-%d %H:%M}Z" if late else f"is due at {r.due_at:%Y-%m-%d %H:%M}Z"
+    lost = ""
+    if r.booked:
+        lost = f" Servers of it were booked for later starts ({_named(r.booked)}): within a minute the condition Booked"
+        lost += " of these reservations tells whether others can replace them."
     if not r.held and not r.moving:
-        return RetirementCondition(
-            reason="Empty", message=f"{r.scope_name} {when}; its {r.servers} servers are empty, nothing is in the way."
-        )
-    shown = sorted(r.held.items(), key=lambda pair: (-pair[1], pair[0]))
-    names = ", ".join(f"{name} {servers}" for name, servers in shown[:10])
-    names += f" and {len(shown) - 10} more reservations" if len(shown) > 10 else ""
+        message = f"{r.scope_name} {when}; its {r.servers} servers are empty, nothing is in the way.{lost}"
+        return RetirementCondition(reason="Empty", message=message)
+    names = _named(r.held)
     moving = f"{r.moving} of its servers have a move under way" if r.moving else ""
     still = f"still held: {names}" if names else ""
     message = f"{r.scope_name} {when} and is not empty: {'; '.join(filter(None, (still, moving)))}. "
     message += "Solves release its servers once other servers cover their reservations."
     if late:
         message += " It waits until then: add servers, shrink these reservations, or cancel the retirement."
-    return RetirementCondition(reason="Overdue" if late else "Emptying", message=message)
+    return RetirementCondition(reason="Overdue" if late else "Emptying", message=f"{message}{lost}")
+
+
+def _named(servers: Mapping[str, int]) -> str:
+    """Return the names of reservations with their servers, those with most first."""
+    shown = sorted(servers.items(), key=lambda pair: (-pair[1], pair[0]))
+    names = ", ".join(f"{name} {count}" for name, count in shown[:10])
+    return names + (f" and {len(shown) - 10} more reservations" if len(shown) > 10 else "")

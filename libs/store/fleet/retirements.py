@@ -91,6 +91,12 @@ _HELD = sa.text(f"""
     LEFT JOIN reservations AS holds ON holds.reservation_id = current_reservation_id AND unavailability <> 'unplanned'
     LEFT JOIN reservations AS wants ON wants.reservation_id = target_reservation_id""")
 
+_BOOKED = sa.text(f"""
+    SELECT retirement_id, later.name, count(*) AS servers
+    FROM ({_SERVERS_OF}) AS scoped JOIN booked_servers USING (server_id)
+    JOIN reservations AS later ON later.reservation_id = booked_servers.reservation_id
+    WHERE later.scheduled AND later.deleted_at IS NULL GROUP BY 1, 2""")
+
 
 def announce_retirement(
     tx: Transaction,
@@ -225,12 +231,12 @@ _SELECT = (
     .outerjoin(datacenters, datacenters.c.datacenter_id == retirements.c.datacenter_id)
     .outerjoin(hardware_types, hardware_types.c.hardware_type_id == retirements.c.to_hardware_type_id)
 )
-_COUNTED = frozenset({"servers", "held", "moving"})
+_COUNTED = frozenset({"servers", "held", "moving", "booked"})
 
 
 def _retirements(tx: Transaction, rows: Sequence[Mapping[Any, Any]]) -> list[Retirement]:
-    """Return the retirements of `rows`. Announced retirements state the obstacles to them. One query counts the
-    obstacles for the whole page.
+    """Return the retirements of `rows`. Announced retirements state the obstacles to them. Two queries count
+    the obstacles and the bookings for the whole page.
     """
     announced = [row["retirement_id"] for row in rows if row["status"] == RetirementStatus.ANNOUNCED]
     held: dict[int, dict[str, int]] = {i: {} for i in announced}
@@ -240,6 +246,9 @@ def _retirements(tx: Transaction, rows: Sequence[Mapping[Any, Any]]) -> list[Ret
         moving[row.retirement_id] += row.moving
         for name in {row.holds, row.wants} - {None}:
             held[row.retirement_id][name] = held[row.retirement_id].get(name, 0) + 1
+    booked: dict[int, dict[str, int]] = {i: {} for i in announced}
+    for row in tx.execute(_BOOKED, {"ids": announced}) if announced else ():
+        booked[row.retirement_id][row.name] = row.servers
     return [
         Retirement(
             **{name: row[name] for name in Retirement.__dataclass_fields__ if name not in _COUNTED}
@@ -251,6 +260,7 @@ def _retirements(tx: Transaction, rows: Sequence[Mapping[Any, Any]]) -> list[Ret
             servers=count.get(row["retirement_id"], 0),
             held=held.get(row["retirement_id"], {}),
             moving=moving.get(row["retirement_id"], 0),
+            booked=booked.get(row["retirement_id"], {}),
         )
         for row in rows
     ]

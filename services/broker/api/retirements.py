@@ -60,6 +60,7 @@ class RetirementOut(ResponseModel):
     servers: int = Field(description="Servers of the fleet in the scope, while it is announced")
     held: dict[str, int] = Field(description="Reservation -> servers bound to it, by current or target binding")
     moving: int = Field(description="Servers with a move under way")
+    booked: dict[str, int] = Field(description="Reservation that begins later -> servers that are booked for it")
     generation: int
     created_at: datetime
     finished_at: datetime | None

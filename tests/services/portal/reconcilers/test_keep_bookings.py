@@ -8,7 +8,9 @@ import sqlalchemy as sa
 from fastapi.testclient import TestClient
 
 from libs.domain.principal import Role
+from libs.domain.retirement import RetirementKind, RetirementScope, condition_of
 from libs.reconcile.errors import StaleGeneration
+from libs.store.fleet.retirements import announce_retirement, load_retirement
 from libs.store.fleet.snapshot import load_fleet_snapshot
 from libs.store.platform.database import Database
 from libs.web.app import create_app
@@ -146,6 +148,30 @@ def test_failed_servers_are_replaced_and_a_short_booking_is_tried_again(owner, d
     clock.sleep(900)
     assert tick() == 1
     assert booked(owner, "launch") == ("True", "Booked", 43)
+
+
+def test_a_retirement_names_the_bookings_that_lose_servers(owner, database, clock, tick) -> None:
+    ask(owner, database, clock, create("launch", window(clock, 10, None, capacity_rru=32, **ANY)))
+    with database.write() as tx:
+        announced = announce_retirement(
+            tx,
+            "west",
+            scope=RetirementScope.MSB,
+            scope_name="msb-03",
+            kind=RetirementKind.DECOMMISSION,
+            to_hardware_type=None,
+            reason="old",
+            due_at=clock.now() + timedelta(days=100),
+            back_at=None,
+            actor="olga",
+            now=clock.now(),
+        )
+    said = condition_of(announced, clock.now()).message
+    assert f"booked for later starts (launch {announced.booked['launch']})" in said
+    assert tick() == 1
+    assert booked(owner, "launch")[0] == "False"
+    with database.snapshot() as tx:
+        assert load_retirement(tx, announced.retirement_id).booked == {}
 
 
 def test_an_extension_over_a_booking_is_refused(owner, database, clock) -> None:
