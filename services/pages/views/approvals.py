@@ -14,6 +14,8 @@ from services.pages.parts.words import moment_markup, spaced
 from services.pages.visit import Shown, Visit, go_to, segment, to_region
 
 _WORDS = {"approve": "Approve", "reject": "Reject"}
+_KINDS = {"granted": "good", "degraded": "warn", "rejected": "bad"}
+_DIGITS_MAX = 15
 _WAITING_MAX = 50
 """Approvals that the page shows with their forms. A link leads to further ones."""
 
@@ -21,6 +23,10 @@ _WAITING_MAX = 50
 def show_approvals(visit: Visit) -> Shown | Response:
     """Show what waits in a region, or decide on one of it."""
     region = visit.place("region")
+    foreseen = _foreseen(visit)
+    if foreseen and visit.is_fragment:
+        island = "approval_effects.html"
+        return Shown(template=island, island=island, title="", command=(), sources=(), region=region, values=foreseen)
     trouble = ""
     if visit.form:
         try:
@@ -51,7 +57,7 @@ def show_approvals(visit: Visit) -> Shown | Response:
         command=("get", "approvals", "--where", f"region={region}", "--where", "status=pending"),
         sources=[f"/v1/approvals?region={segment(region)}&status=pending"],
         table=table,
-        live=not visit.form,
+        live=not visit.form and not foreseen,
         status=409 if trouble else 200,
         values={
             "waiting": [
@@ -64,6 +70,9 @@ def show_approvals(visit: Visit) -> Shown | Response:
                 }
                 for one in waiting
             ],
+            "foreseen": None,
+            **foreseen,
+            "may_foresee": visit.may(Role.OPERATOR),
             "waiting_max": _WAITING_MAX,
             "waiting_next": part.next_cursor and table.url(**{"waiting.after": part.next_cursor}),
             "waiting_first": "waiting.after" in visit.query and table.url(**{"waiting.after": None}),
@@ -72,6 +81,21 @@ def show_approvals(visit: Visit) -> Shown | Response:
             "words": _WORDS,
         },
     )
+
+
+def _foreseen(visit: Visit) -> Json:
+    """Return what the approval in the URL would take from others that wait; {} if the URL names none."""
+    number = visit.query.get("effects", "")
+    if not number.isdecimal() or len(number) > _DIGITS_MAX:
+        return {}
+    values: Json = {"foreseen": int(number), "effects": None, "effects_trouble": "", "kinds": _KINDS}
+    try:
+        values["effects"] = visit.api.get(f"/v1/approvals/{number}/effects")
+    except ApiProblem as problem:
+        if problem.status not in (403, 404, 409, 429):
+            raise
+        values["effects_trouble"] = problem.detail
+    return values
 
 
 def _requests(visit: Visit, region: str, waiting: list[Json]) -> dict[int, Json]:

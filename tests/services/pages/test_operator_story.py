@@ -23,6 +23,9 @@ def test_an_operator_decides_pauses_and_asks_about_maintenance_by_keyboard(visit
     card = page.get_by_role("article", name="story")
     expect(card).to_contain_text("What it does to others")
     expect(card).to_contain_text("none of another reservation")
+    press(page, card.get_by_role("link", name="Compare others that wait"))
+    expect(card.get_by_role("region", name="Others that wait, scrollable")).to_contain_text("crawl")
+    assert serious(page) == []
     reach(page, card.get_by_label("Reason"))
     page.keyboard.type("it is only a story")
     press(page, card.get_by_role("button", name="Reject"))

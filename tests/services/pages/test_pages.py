@@ -231,6 +231,63 @@ def test_only_those_who_may_decide_can_and_the_others_read_why(log_in, world, ap
     assert 'role="alert"' in refused.text
 
 
+def test_others_that_wait_are_compared_before_and_after(log_in, world, api) -> None:
+    found = api.get("/v1/approvals", params={"region": "west", "kind": "capacity_request", "status": "pending"}).json()
+    waiting = next(one for one in found["items"] if one["reservation"] == "crawl")
+    address = f"/regions/west/approvals?effects={waiting['approval_id']}"
+    browser = log_in(world.operator)
+    effects = api.get(f"/v1/approvals/{waiting['approval_id']}/effects").json()
+    for page in (browser.get(address), browser.get(address, headers={"HX-Request": "true"})):
+        assert page.status_code == 200
+        for one in effects["items"]:
+            assert f'<th scope="row">{one["reservation"]}</th>' in page.text
+        assert effects["items"] or "No other request waits here" in page.text
+    missing = browser.get("/regions/west/approvals?effects=999999", headers={"HX-Request": "true"})
+    assert (missing.status_code, 'role="alert"' in missing.text) == (200, True)
+    assert "effects=" not in log_in(world.viewer).get("/regions/west/approvals").text
+
+
+def test_an_undecided_request_is_amended_and_a_decided_one_is_not(log_in, world, api) -> None:
+    asked = {"region": "east", "name": "amended", "owner": "search", "spec": {"capacity_rru": 2, "rru": RRU}}
+    with world.client(world.owner) as owner:
+        assert owner.post("/v1/reservations", json=asked).status_code == 202
+    [one] = api.get("/v1/capacity-requests", params={"region": "east", "reservation": "amended"}).json()["items"]
+    browser, address = log_in(world.owner), f"/regions/east/ask?amend={one['capacity_request_id']}"
+    page = browser.get(address).text
+    assert "Amend amended" in page
+    generation = re.search(r'name="generation" value="(\d+)"', page)[1]
+    form = {"generation": generation, "capacity_rru": "1", "priority": "2", **WORTH}
+    checked = browser.post(address, data=form | {"action": "check"})
+    assert "is the answer that it would get now" in checked.text
+    path = f"/v1/capacity-requests/{one['capacity_request_id']}"
+    assert api.get(path).json()["spec"]["capacity_rru"] == 2, "a check changes nothing"
+    assert browser.post(address, data=form | {"action": "ask"}).status_code == 303
+    assert api.get(path).json()["spec"]["capacity_rru"] == 1
+    stale = browser.post(address, data=form | {"action": "ask"})
+    assert (stale.status_code, 'role="alert"' in stale.text) == (422, True)
+    world.live(2)
+    decided = browser.get(address)
+    assert (decided.status_code, "It is decided already" in decided.text) == (409, True)
+    assert browser.get("/regions/west/ask?amend=999999").status_code == 404
+    assert browser.get(f"/regions/west/ask?amend={one['capacity_request_id']}").status_code == 404, "of another region"
+
+
+def test_the_past_of_a_region_is_fetched_and_comes_as_csv(log_in, world, api) -> None:
+    browser = log_in(world.viewer)
+    first = browser.get("/regions/west?days=7").text
+    assert 'hx-get="/regions/west?days=7&amp;past=1"' in first
+    assert "Moves and preemptions a day</h3>" not in first
+    part = browser.get("/regions/west?days=7&past=1", headers={"HX-Request": "true"}).text
+    assert "Moves and preemptions a day</h3>" in part
+    assert "<h1" not in part, "only the past"
+    days = api.get("/v1/regions/west/history", params={"days": 7}).json()["days"]
+    found = browser.get("/regions/west?days=7&past=1&format=csv&table=days").text
+    rows = list(csv.DictReader(io.StringIO(found)))
+    assert {row["Day (UTC)"]: int(row["Moves"]) for row in rows} == {one["day"]: one["moves"] for one in days}
+    assert sum(one["moves"] for one in days) > 100
+    assert "plimsoll history --region west --days 7" in part
+
+
 def test_a_decision_belongs_to_the_version_that_was_read(log_in, world, api) -> None:
     asked = {"region": "west", "name": "later", "owner": "search", "spec": {"capacity_rru": 55, "rru": RRU}}
     with world.client(world.owner) as owner:
