@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from libs.domain.arrays import Bools, Floats, Indices
+from libs.domain.arrays import Bools, Floats, Indices, Ints
 from libs.domain.domain_kind import DomainLoss
 from libs.domain.fleet import FleetSnapshot
+from libs.domain.reservation import ROUNDING
+
+_SUMS_MAX = 10_000
+"""Most sums of whole servers that are tried for one MSB. One hardware type needs one per server."""
 
 
 def eligible_by_msb(snapshot: FleetSnapshot, rows: Indices) -> Floats:
     """Return the RRU in each MSB of the servers that each reservation of `rows` (N,) may use, up to its hard limits.
 
     The result is (N, M). Servers that are down count, because an outage must not cause a refusal. Servers to be retired
-    do not count.
+    do not count. Within a limit on the share of an MSB, whole servers count.
     """
     servers, q, topology = snapshot.servers, snapshot.reservations, snapshot.topology
     M, T = len(topology.msbs), len(snapshot.hardware_types)
@@ -21,7 +25,27 @@ def eligible_by_msb(snapshot: FleetSnapshot, rows: Indices) -> Floats:
     cell = snapshot.server_msb[staying].astype(np.int64) * T + servers.hardware_type[staying]
     stock = np.bincount(cell, minlength=M * T).reshape(M, T)
     by_msb = (q.rru[rows] @ stock.T) * q.allowed[rows][:, topology.msb_datacenter]
-    return np.minimum(by_msb, q.msb_limit_rru[rows][:, None])
+    limit = q.msb_limit_rru[rows]
+    for k, m in np.argwhere(by_msb > limit[:, None]).tolist():
+        by_msb[k, m] = most_within(float(limit[k]), q.rru[rows[k]], stock[m])
+    return by_msb
+
+
+def most_within(limit: float, value: Floats, stock: Ints) -> float:
+    """Return the most RRU of whole servers within `limit`: max sum_t n[t] value[t] <= limit, 0 <= n <= stock.
+
+    value  (T,) RRU of one server of each type; stock  (T,) servers of each type
+
+    It is exact up to _SUMS_MAX sums of servers. Beyond, it is the limit, which is never below the most.
+    """
+    sums = np.zeros(1)
+    for t in np.flatnonzero((value > 0) & (stock > 0)):
+        most = min(int(stock[t]), int(limit / value[t] * (1 + ROUNDING)))
+        if len(sums) * (most + 1) > _SUMS_MAX:
+            return limit
+        sums = np.add.outer(sums, value[t] * np.arange(most + 1)).ravel()
+        sums = np.unique(sums[sums <= limit * (1 + ROUNDING)])
+    return float(min(sums.max(), limit))
 
 
 def surviving(by_msb: Floats, survives: Bools) -> Floats:

@@ -39,7 +39,7 @@ def test_a_request_within_its_limits_is_granted_within_them():
     [
         (12, {"allowed": [[True, False, False]]}, 10, "allow dc-1 or dc-2 too, or ask for at most 10 RRU"),
         (18, {"allowed": [[True, False, False]]}, 10, "allow every datacenter, or ask for at most 10 RRU"),
-        (10, {"msb_share_max": [0.2]}, 8, "raise msb_share_max to 0.25"),
+        (10, {"msb_share_max": [0.2]}, 8, "raise msb_share_max to 0.3"),
         (
             10,
             {"msb_share_max": [0.4], "allowed": [[True, False, False]]},
