@@ -49,6 +49,7 @@ def database(database_url: str) -> Iterator[Database]:
 @pytest.fixture
 def region(database: Database, monkeypatch: pytest.MonkeyPatch) -> FleetSnapshot:
     """A region whose relaxation is solved in parts."""
+    monkeypatch.setattr(relaxation_in_parts, "WHOLE_COUNTS", PART_COUNTS)
     monkeypatch.setattr(relaxation_in_parts, "PART_COUNTS", PART_COUNTS)
     rng = np.random.default_rng(5)
     image = region_image(

@@ -32,12 +32,16 @@ from libs.mip.model import Model
 LEAST_GAIN = 1e-9
 MEND_GAIN, MEND_TRIES = 1e-6, 30
 """Least saving of a step that mends, as a share of the cost at hand, and changes to evaluate per count."""
+POLISH_TRIES = 15
+"""Changes to evaluate per count in the steps after mending, which save any cost."""
 TIE = 0.5
 """Least saving of a step that breaks ties, as a share of the least cost that only breaks ties."""
 RELAXATION_SHARE = 0.7
 """Share of the time for the relaxation. After that the search continues without its prices."""
 PARTS_SHARE = 0.4
 """Share of the time for the relaxation in parts. Parts that are not solved by then are left out."""
+PARTS_CHANGES = 50
+"""Number of changes that steps evaluate in the time of a round of parts, for each count."""
 WHOLE_SHARE = 0.25
 """Share of the time left for a bound of whole objects."""
 Proof = Callable[[Ints], bool]
@@ -122,6 +126,7 @@ class Phases:
         self.tree_bound = -np.inf
         self.not_followed: tuple[str, ...] = ()
         self._told = np.inf
+        self._change_s = 0.0  # seconds to evaluate one change, 0: not known
 
     def count_from(self, cost: float, point: Floats) -> None:
         """Shift the objective by a constant so that `point` (C,) has the cost `cost`.
@@ -141,15 +146,19 @@ class Phases:
     def mended(self, counts: Ints) -> Ints:
         """Return `counts` (Q,) after the steps that save most, for a small and fixed amount of work.
 
-        What is broken or missing costs most, so steps mend that first. The later phases take long, and begin at the
-        result. So a clock that ends them early costs quality, and not promises.
+        What is broken or missing costs most, so steps mend that first, and save smaller costs after that. The later
+        phases take long, and begin at the result. So a clock that ends them early costs quality, and not promises.
         """
         if self.is_small:
             return counts
         nothing = Excess(self.lowered, self.model, self.shares, Relaxation.unknown(self.lowered))
         least, tries_max = MEND_GAIN * max(1.0, abs(self.cost(counts))), MEND_TRIES * len(counts)
-        walk = Walk(self.lowered, self.model, self.shares.sink)
+        walk, began = Walk(self.lowered, self.model, self.shares.sink), time.perf_counter()
         found = self.better(walk.down(counts, least, nothing, self.watch.stop, tries_max), counts)
+        self._change_s = (time.perf_counter() - began) / max(walk.tried, 1)
+        self._tell(self.lowered.point_of(found))
+        least, tries_max = LEAST_GAIN * max(1.0, abs(self.cost(found))), POLISH_TRIES * len(counts)
+        found = self.better(walk.down(found, least, nothing, self.watch.stop, tries_max), found)
         self._tell(self.lowered.point_of(found))
         return found
 
@@ -157,12 +166,16 @@ class Phases:
         """Return the relaxation of `model`, which has the same columns and rows as `self.model`.
 
         The relaxation is solved in parts if the whole would take too long. A part that is not solved in time keeps the
-        counts `begin` (Q,).
+        counts `begin` (Q,). If a round of parts is expected to take more than PARTS_SHARE of the time left, nothing is
+        solved: steps alone gain more. The expectation follows from the time of `mended`, so it follows the machine.
         """
         model = self._loud(model)
         left_s, parts = self.watch.time_left(), in_parts(self.lowered, model, self.shares)
         if parts == 1:
             return relax(self.lowered, model, RELAXATION_SHARE * left_s, cancelled=cancelled)
+        if PARTS_SHARE * left_s < PARTS_CHANGES * len(begin) * self._change_s:
+            self.watch.note(timed_out=True)
+            return Relaxation.unknown(self.lowered)
         return relax_in_parts(
             self.lowered,
             model,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -17,26 +17,35 @@ from libs.assignment.solvers.portfolio.unplaced_loan import sink_columns, with_l
 from libs.mip.bound import bound_from_prices, reduced_costs
 from libs.mip.model import Model
 
-PART_COUNTS = 20_000
-"""Number of counts in one part. The relaxation of a part of this size takes seconds."""
-ROUNDS = 2
-"""Number of rounds. Each round deals the containers to parts again, so that surplus objects reach other containers."""
-PATIENCE = 3.0
-"""Least time left before another round or a bound, as a multiple of the time of the last round.
+WHOLE_COUNTS = 40_000
+"""Number of counts up to which the relaxation is solved as a whole."""
+PART_COUNTS = 4_000
+"""Number of counts in one part of the first round. The relaxation of a part of this size takes a quarter of a second.
+
+The time of a part grows faster than its size.
+"""
+MERGED = (1, 2, 5)
+"""Number of parts of the first round that one part replaces, for each round.
+
+Each round deals the containers to parts again, so that surplus objects reach other containers. Small parts come near
+fast, and larger parts come nearer.
+"""
+PATIENCE = 1.5
+"""Least time left before another round or a bound, as a multiple of its expected time.
 
 With less time, the search after the relaxation gains more than another round.
 """
 
 
 def in_parts(lowered: Lowered, model: Model, shares: Shares) -> int:
-    """Return the number of parts in which to relax `model`.
+    """Return the number of parts in which the first round relaxes `model`.
 
     The number is 1 if the problem is small, or if a row other than supply couples two containers. A row that keeps the
     value of a higher priority couples all containers.
     """
-    parts = -(-len(lowered.kind) // PART_COUNTS)
+    counts = len(lowered.kind)
     separable = shares.separable and model.matrix.shape[0] == lowered.model.matrix.shape[0]
-    return parts if parts > 2 and separable and shares.sink >= 0 else 1
+    return -(-counts // PART_COUNTS) if counts > WHOLE_COUNTS and separable and shares.sink >= 0 else 1
 
 
 class PartedRelaxation:
@@ -74,15 +83,18 @@ class PartedRelaxation:
         self._real = np.flatnonzero(np.bincount(lowered.container, minlength=len(lowered.problem.containers)))
         self._real = self._real[self._real != shares.sink]
 
-    def run(self, seed: int, rounds: int = ROUNDS) -> Relaxation:
-        """Run at most `rounds` rounds while there is time. Then compute a lower bound if there is still time."""
+    def run(self, seed: int, merged: Sequence[int] = MERGED) -> Relaxation:
+        """Run a round for each number of `merged` while there is time. Then compute a lower bound, if there is time.
+
+        merged  number of the first parts that one part of the round replaces, for each round
+        """
         rng, bound, rows, took_s = np.random.default_rng(seed), -np.inf, None, 0.0
-        for _ in range(rounds):
-            began = time.perf_counter()
-            if self._late(took_s):
+        for larger in merged:
+            if self._late(took_s * larger):
                 break
-            self._round(rng)
-            took_s = time.perf_counter() - began
+            began = time.perf_counter()
+            self._round(rng, -(-self.parts // larger))
+            took_s = (time.perf_counter() - began) / larger
         if not self._late(took_s):
             rows = self._bounding_prices(rng)
             bound = bound_from_prices(self.model, rows)
@@ -96,25 +108,25 @@ class PartedRelaxation:
             timed_out=self.timed_out,
         )
 
-    def _late(self, took_s: float) -> bool:
-        """Return whether the time left is too short for another round, after a round that took `took_s` seconds.
+    def _late(self, expected_s: float) -> bool:
+        """Return whether the time left is too short for a round that is expected to take `expected_s` seconds.
 
         If so, set `timed_out`, because the answer then depends on the clock.
         """
-        self.timed_out |= self._left_s() < PATIENCE * took_s
+        self.timed_out |= self._left_s() < PATIENCE * expected_s
         return self.timed_out
 
     def _left_s(self) -> float:
         return self._until - time.perf_counter()
 
-    def _round(self, rng: np.random.Generator) -> None:
-        """Optimise each part with the objects in its containers, and an equal share of the unplaced objects."""
+    def _round(self, rng: np.random.Generator, parts: int) -> None:
+        """Optimise each of `parts` parts with the objects in its containers, and an equal share of unplaced objects."""
         lowered, model, known = self.lowered, self.model, self._known
         activity = model.matrix @ self.x
-        lent = np.where(known, self.x[self._sink_of], 0.0) / self.parts
+        lent = np.where(known, self.x[self._sink_of], 0.0) / parts
         subs = [
             with_lent(lowered, model, restrict(model, columns, self.x, activity), self._sink_of, lent)
-            for columns in self._dealt(rng)
+            for columns in self._dealt(rng, parts)
         ]
         paid, used = np.zeros(self.classes), np.zeros(self.classes)
         for sub, found in zip(subs, self._solved(subs), strict=True):
@@ -141,7 +153,7 @@ class PartedRelaxation:
         """
         model, classes = self.model, self.classes
         activity = model.matrix @ self.x
-        parts = [restrict(model, columns, self.x, activity) for columns in self._dealt(rng)]
+        parts = [restrict(model, columns, self.x, activity) for columns in self._dealt(rng, self.parts)]
         subs = [at_prices(self.lowered, part, self.price[:classes]) for part in parts]
         price = np.concatenate([self.price[:classes], np.zeros(len(self.price) - classes)])
         for sub, found in zip(subs, self._solved(subs), strict=True):
@@ -149,9 +161,9 @@ class PartedRelaxation:
                 price[sub.rows] = found.price
         return price
 
-    def _dealt(self, rng: np.random.Generator) -> list[Ints]:
-        """Deal the containers to parts at random, and return the columns of each part."""
-        groups = np.array_split(rng.permutation(self._real), self.parts)
+    def _dealt(self, rng: np.random.Generator, parts: int) -> list[Ints]:
+        """Deal the containers to `parts` parts at random, and return the columns of each part."""
+        groups = np.array_split(rng.permutation(self._real), parts)
         return [np.flatnonzero(self.shares.of(np.sort(group))) for group in groups]
 
     def _solved(self, subs: list[Submodel]) -> list[Answer]:
@@ -177,7 +189,7 @@ def relax_in_parts(
 
     model  `lowered.model`, or a result of `lowered.at`. No row except supply may couple two containers. Any object of
            a class that `shares.sink` accepts can go there
-    parts  number of parts, from `in_parts`
+    parts  number of parts of the first round, from `in_parts`
     begin  (Q,) the counts to begin with. A part that is not solved in time keeps them
     pool   solves the parts
     """

@@ -45,12 +45,14 @@ class Walk:
     columns of some spec, the descent makes no steps.
 
     not_followed  the names of the specs whose columns the network cannot follow
+    tried         number of changes evaluated so far
     """
 
     def __init__(self, lowered: Lowered, model: Model, sink: int = -1) -> None:
         self.lowered, self.sink = lowered, sink
         self.not_followed = not_followed(lowered)
         self.network: Network | None = None if self.not_followed else network_of(lowered, model)
+        self.tried = 0
 
     def down(
         self, counts: Ints, least: float, guide: Guide, stop: Callable[[], bool], tries_max: int = UNLIMITED
@@ -74,7 +76,7 @@ class Walk:
             opened, place = guide.open(s.value), np.zeros(2, dtype=np.int64)
             while place[0] < len(order) and not stop() and s.tried[0] < tries_max:
                 exchange(n, s, order, place, opened, least, min(TRIES, tries_max - int(s.tried[0])))
-        return _counts(s, len(counts))
+        return self._counts(s, len(counts))
 
     def single(self, counts: Ints, least: float, stop: Callable[[], bool]) -> Ints:
         """Return `counts` (Q,) after single steps alone. Each step saves at least `least`.
@@ -84,7 +86,7 @@ class Walk:
         n = self.network
         if n is None or stop():
             return counts
-        return _counts(self._after_transfers(n, counts, least, stop), len(counts))
+        return self._counts(self._after_transfers(n, counts, least, stop), len(counts))
 
     def _after_transfers(self, n: Network, counts: Ints, least: float, stop: Callable[[], bool]) -> State:
         """Return the state of `counts` after single steps."""
@@ -108,7 +110,7 @@ class Walk:
         order = np.argsort(-saves, kind="stable")
         return order[saves[order] > least]
 
-
-def _counts(s: State, number: int) -> Ints:
-    """Return the counts of a state, (number,), which are its first columns."""
-    return np.asarray(np.rint(s.value[:number]), dtype=np.int64)
+    def _counts(self, s: State, number: int) -> Ints:
+        """Return the counts of a state, (number,), which are its first columns, and count its tries."""
+        self.tried += int(s.tried[0])
+        return np.asarray(np.rint(s.value[:number]), dtype=np.int64)
