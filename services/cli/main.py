@@ -11,6 +11,7 @@ from rich.text import Text
 from services.cli.failure import EXIT_ERROR, CliFailure
 from services.cli.lazy import Commands, lazy_group
 from services.cli.output import stderr
+from services.cli.started import count_from, process_began
 
 GROUPS: dict[str, Commands] = {
     "Look": {
@@ -256,8 +257,14 @@ _PARSERS_STATUS = 2
 """Exit status of argument parsers for a usage error. Ours gives 2 another meaning."""
 
 
+def start() -> None:
+    """Entry point of the console script: `main`, with time limits that count from the start of the process."""
+    count_from(process_began())
+    main()
+
+
 def main() -> None:
-    """Entry point of the console script. Exit status: 0 done, 1 error, 2 not possible as asked."""
+    """Run the command of `sys.argv`. Exit status: 0 done, 1 error, 2 not possible as asked."""
     try:
         app()
     except CliFailure as failure:
@@ -270,4 +277,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    start()

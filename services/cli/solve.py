@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -31,8 +32,11 @@ from libs.ras.waves.moves_of_plan import state_of_snapshot
 from libs.ras.waves.report import report_waves
 from services.cli.failure import EXIT_NOT_POSSIBLE, CliFailure
 from services.cli.output import Output, OutputOption, percent, plural, print_json, print_rows, say, stderr
+from services.cli.started import elapsed_s
 
 PHASES = ("build", "search", "extraction", "racks", "evaluation")
+WRITING = 1.5
+"""Expected time of the checks, waves and files after a solve, as a multiple of the time to load the region."""
 SCORES = {
     "stability": "stability",
     "rack spread": "rack_spread",
@@ -55,7 +59,10 @@ def solve(
     ],
     out: Annotated[Path, typer.Option(help="The file for the assignment (Parquet).")] = Path("assignment.parquet"),
     time_limit: Annotated[
-        float | None, typer.Option(min=0.0, metavar="SECONDS", help="Keep the best plan found by then.")
+        float | None,
+        typer.Option(
+            min=0.0, metavar="SECONDS", help="End by then, loading and writing included, with the best plan so far."
+        ),
     ] = None,
     neighbourhoods: Annotated[
         int | None, typer.Option(min=0, help="Most neighbourhoods to try: a repeatable limit.")
@@ -72,7 +79,11 @@ def solve(
     Exit status: 0 solved, even if capacity is short (see the report); 1 error; 2 not possible as asked.
     """
     try:
+        began = time.perf_counter()
         bundle = load_bundle(region)
+        if time_limit is not None:
+            writing_s = WRITING * (time.perf_counter() - began)
+            time_limit = max(time_limit - elapsed_s() - writing_s, 0.0)
         result = run_bundle(bundle, time_limit=time_limit, neighbourhoods=neighbourhoods, seed=seed)
         snapshot = bundle.region.snapshot
         require_clean(check_legal(snapshot, result.plan))

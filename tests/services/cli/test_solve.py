@@ -1,5 +1,7 @@
 import json
 import re
+import time
+from contextvars import copy_context
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from libs.interchange.bundles.solve import bundle_of, save_bundle
 from libs.interchange.region.read import load_region
 from libs.interchange.region.write import image_of, save_region
 from services.cli.main import main
+from services.cli.started import count_from, elapsed_s, process_began
 from tests.builders.random_region import random_region
 from tests.builders.region import region_image
 
@@ -139,3 +142,33 @@ def test_a_plan_that_is_refused_ends_with_status_2(run, folder, tmp_path, monkey
     assert done.exit_code == 2
     assert "error: Ineligible: server-1 may not be bound to web" in done.stderr
     assert not (tmp_path / "a.parquet").exists()
+
+
+@pytest.fixture
+def counting():
+    """Calls a function after `count_from`, and lets later tests count from nothing."""
+
+    def counting(began, function):
+        def counted():
+            count_from(began)
+            return function()
+
+        return copy_context().run(counted)
+
+    return counting
+
+
+def test_time_before_the_solve_counts_in_the_limit(run, folder, tmp_path, counting):
+    def stopped_by():
+        given = ("--out", tmp_path / "a.parquet", "--output", "json", "--time-limit", 1000)
+        return json.loads(run(folder, *given).stdout)["stopped_by"]
+
+    assert counting(time.perf_counter(), stopped_by) == "finished"
+    assert counting(time.perf_counter() - 1000, stopped_by) == "time"
+
+
+def test_the_process_began_before_its_commands(counting):
+    began = process_began()
+    assert began < time.perf_counter()
+    assert counting(began, elapsed_s) > 0
+    assert elapsed_s() == 0
