@@ -44,7 +44,7 @@ KEPT_BACK = 0.05
 """Share of the time reserved for overruns of solvers, and for the work after them."""
 TWINS = 2
 """Average objects of a class below which the result carries a warning."""
-TOGETHER_SHARE = 0.85
+TOGETHER_SHARE = 0.9
 """Share of the time for the search of all priorities together, if there are several priorities."""
 MOMENTS_MAX, MOMENTS_MIN = 100, 2
 """Most and least steps of a timeline."""

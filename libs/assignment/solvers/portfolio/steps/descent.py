@@ -22,7 +22,7 @@ from libs.mip.model import Model
 
 VISITS = 2_000_000
 """Number of classes and counts that single steps look at between two checks of the clock."""
-TRIES = 100_000
+TRIES = 50_000
 """Number of changes evaluated in double steps between two checks of the clock."""
 UNLIMITED = int(np.iinfo(np.int64).max)
 """Number of changes to evaluate if only the caller ends a descent."""

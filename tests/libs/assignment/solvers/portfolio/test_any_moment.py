@@ -1,0 +1,65 @@
+"""A solve that ends at any moment has mended what it could, and its answer is not worse than staying."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import count
+
+import numpy as np
+import pytest
+
+from libs.assignment.solvers.portfolio import phases as phases_module
+from libs.assignment.solvers.portfolio import relaxation_in_parts as parted
+from libs.assignment.solvers.portfolio.phases import Clock, Phases
+from libs.assignment.solvers.portfolio.solver import solve_portfolio
+from libs.assignment.solvers.portfolio.thread_pool import ThreadPool
+from tests.libs.assignment.solvers.portfolio.test_solver import SEARCHED, lowered_world, world
+
+
+def after(questions: int) -> Callable[[], bool]:
+    """Return a caller who ends the solve at a number of questions whether to end it."""
+    asked = count()
+    return lambda: next(asked) >= questions
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_whoever_ends_a_solve_gets_no_less_than_staying(seed: int) -> None:
+    stayed = solve_portfolio(world(seed), SEARCHED, cancelled=after(0))
+    assert not stayed.improved
+    worst = stayed.objective[0][0]
+    values = [solve_portfolio(world(seed), SEARCHED, cancelled=after(k)).objective[1][0] for k in (2, 4, 8, 16, 32)]
+    assert all(value <= worst for value in values)
+    assert values[-1] < worst
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_saves_most_is_mended_before_anything_is_polished(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    lowered, phases = lowered_world(seed)
+    held = lowered.held
+    polished = phases.mended(held)
+    monkeypatch.setattr(phases_module, "POLISH_TRIES", 0)
+    monkeypatch.setattr(phases_module, "MEND_GAIN", 0.01)
+    coarse = lowered_world(seed)[1].mended(held)
+    assert phases.cost(polished) <= phases.cost(coarse) < phases.cost(held)
+    monkeypatch.setattr(phases_module, "MEND_TRIES", 0)
+    least = 0.01 * phases.cost(held)
+    single = lowered_world(seed)[1].mended(held)
+    assert phases.cost(coarse) <= phases.cost(single) <= phases.cost(held) - least, "no work, yet single steps"
+
+
+def test_relaxations_that_would_take_the_time_of_the_steps_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parted, "WHOLE_COUNTS", 0)
+    monkeypatch.setattr(parted, "PART_COUNTS", 30)
+    lowered, quick = lowered_world(2)
+    mended = quick.mended(lowered.held)
+    assert quick.relax(quick.model, mended).point is not None
+    clock = Clock(600.0)
+    slow = Phases(lowered, quick.stated, SEARCHED, 0, clock, ThreadPool())
+    slow.mended(lowered.held)
+    monkeypatch.setattr(phases_module, "PARTS_CHANGES", 1e18)
+    left_out = slow.relax(slow.model, mended)
+    assert left_out.point is None
+    assert clock.timed_out, "the answer depends on the clock"
+    found = slow.improve(left_out, slow.start(left_out, lowered.held, mended), left_out.bound)
+    assert slow.cost(found) <= slow.cost(mended)
+    assert np.bincount(lowered.kind, found) == pytest.approx(lowered.classes.size)
