@@ -123,6 +123,8 @@ class Reservations:
     priority           (R,) int     class, 0 to PRIORITY_MAX
     move_cost          (R,) float   factor on the costs of moving its servers
     msb_share_max      (R,) float   hard limit on the fraction of capacity in one MSB; inf: no limit
+    domain_limits      (R, K, 3)    hard limits for each of the K = 2 + J kinds of `limit_kinds`; inf: no limit. The
+                                    last axis has LIMITS of libs/domain/domain_limits.py
     allowed            (R, D) bool  hard limit: whether a datacenter may hold servers of the reservation
     affinity_share     (R, D)       A, fraction of capacity wanted in a datacenter; nan: not constrained
     generation         (R,) int
@@ -140,6 +142,7 @@ class Reservations:
     priority: Ints
     move_cost: Floats
     msb_share_max: Floats
+    domain_limits: Floats
     allowed: Bools
     generation: Ints
 
@@ -157,9 +160,19 @@ class Reservations:
         return np.maximum(self.move_cost, 1.0)
 
     @property
+    def limits_domains(self) -> Bools:
+        """Return a (R,) mask of the reservations with a limit in `domain_limits` other than a share of an MSB.
+
+        Quick sums of RRU by MSB do not know these limits.
+        """
+        limited = np.isfinite(self.domain_limits)
+        limited[:, 1, 2] = False
+        return np.asarray(limited.any(axis=(1, 2)))
+
+    @property
     def msb_limit_rru(self) -> Floats:
         """Return the (R,) RRU that one MSB may hold at most; inf: no limit."""
-        share = self.msb_share_max
+        share = np.minimum(self.msb_share_max, self.domain_limits[:, 1, 2])
         return np.where(np.isinf(share), np.inf, np.where(np.isinf(share), 0.0, share) * self.capacity_rru)
 
     def __len__(self) -> int:

@@ -49,6 +49,32 @@ class TouchedReservations:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LimitedDomains:
+    """A kind of domain for which a touched reservation has hard limits, with what the Q touched ones hold by target.
+
+    There are N domains; the last column is for servers without a place. Servers that plans may not count on count for
+    nothing.
+
+    placed                     N, without the last column
+    domains_max                (Q,) float      most domains; inf: no limit
+    servers_max, rru_max       (Q,) float      most servers and RRU in one domain
+    servers, load              (Q, N + 1)      servers and RRU by target
+    of                         (changes,) int  the domain of the server of each change
+    counts                     (changes,) bool whether the server counts
+    """
+
+    kind: str
+    placed: int
+    domains_max: Floats
+    servers_max: Floats
+    rru_max: Floats
+    servers: Ints
+    load: Floats
+    of: Indices
+    counts: Bools
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PlanChanges:
     """N changes of targets that a plan asks for, one row per server. They are read while the plan's commit holds its
     locks. A plan touches a reservation if it takes a server from the reservation or gives one to it.
@@ -64,6 +90,7 @@ class PlanChanges:
     source_rru   (N,) RRU    RRU that the source loses; 0 for a server that is down or leaving
     to_rru       (N,) RRU    RRU that the destination gains; 0 also for a hardware type that is worth nothing to the
                              destination, and in a datacenter that it does not allow
+    limited      the kinds of domain for which a touched reservation has hard limits
     """
 
     row: NDArray[np.intp]
@@ -76,6 +103,7 @@ class PlanChanges:
     source_rru: Floats
     to_rru: Floats
     touched: TouchedReservations
+    limited: tuple[LimitedDomains, ...] = ()
 
     def __len__(self) -> int:
         return len(self.row)

@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from libs.domain.booking import Booking
 from libs.domain.domain_kind import MSB_KIND, WorstDomain
+from libs.domain.domain_limits import DomainLimit
 from libs.domain.finding import Finding
 
 
@@ -52,6 +53,7 @@ class ReservationSpec:
     move_cost          factor on the region's costs of moving servers, for those of this reservation
     msb_share_max      most of the capacity that one MSB may hold, as a fraction: a hard limit; None: no limit
     datacenters        the only datacenters that may hold its servers: a hard limit; empty: all
+    domain_limits      hard limits on the domains that hold it, at most one entry per kind of domain
     starts_at, ends_at window of the reservation; None: at once, and until it is deleted
     """
 
@@ -68,6 +70,7 @@ class ReservationSpec:
     move_cost: float = 1.0
     msb_share_max: float | None = None
     datacenters: tuple[str, ...] = ()
+    domain_limits: tuple[DomainLimit, ...] = ()
     workload_class: str | None = None
     starts_at: datetime | None = None
     ends_at: datetime | None = None

@@ -10,6 +10,7 @@ import numpy as np
 
 from libs.domain.arrays import Bools
 from libs.domain.domain_kind import UNPLACED
+from libs.domain.domain_limits import limits_table
 from libs.domain.fleet import FREE, FleetSnapshot, Reservations
 from libs.domain.reservation import ReservationSpec
 from libs.domain.simulation import Demand, Loss, NewRacks, WhatIf
@@ -45,6 +46,7 @@ def with_reservation(
         "priority": spec.priority,
         "move_cost": spec.move_cost,
         "msb_share_max": np.inf if spec.msb_share_max is None else spec.msb_share_max,
+        "domain_limits": limits_table(spec.domain_limits, snapshot.topology.kinds),
         "allowed": np.array(
             [not spec.datacenters or d in spec.datacenters for d in snapshot.topology.datacenters], bool
         ),

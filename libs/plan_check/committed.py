@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from libs.domain.arrays import Bools, Floats
-from libs.domain.plan_changes import NONE, PlanChanges, TouchedReservations
+from libs.domain.arrays import Bools, Floats, Ints
+from libs.domain.plan_changes import NONE, LimitedDomains, PlanChanges, TouchedReservations
 from libs.domain.policy import RegionPolicy
 from libs.domain.reservation import ROUNDING
 from libs.domain.violation import Violation
+from libs.plan_check.hard_limits import beyond_domains
 from libs.plan_check.regression import TOLERANCE
 
 
@@ -26,6 +27,9 @@ class Standing:
     penalty: Floats
     above: Floats
     """(Q, M) RRU above the hard limit on one MSB."""
+    broken: tuple[tuple[Floats, Floats, Ints], ...]
+    """The excess for each kind of domain with hard limits: (Q, N) servers and (Q, N) RRU above the most in one domain,
+    and (Q,) servers beyond the most domains."""
     given_up: Bools
     """True if the reservation gives up leaving servers before the servers that have joined cover it (ADR 0013)."""
 
@@ -51,7 +55,22 @@ def standing(changes: PlanChanges, kept: Bools, policy: RegionPolicy) -> Standin
         short=short_rru(q, load),
         penalty=policy.shortfall_cost * unmet + policy.affinity_cost * off_affinity_rru(q, by_msb, policy),
         above=np.maximum(by_msb - q.msb_limit_rru[:, None], 0.0),
+        broken=tuple(_broken(one, changes, kept) for one in changes.limited),
         given_up=giving_up & (short_rru(q, there) > TOLERANCE),
+    )
+
+
+def _broken(one: LimitedDomains, changes: PlanChanges, kept: Bools) -> tuple[Floats, Floats, Ints]:
+    """Return by how much the reservations break their limits for a kind once the `kept` changes are made."""
+    servers, load = one.servers.copy(), one.load.copy()
+    for of, by, rru in ((changes.source, -1, changes.source_rru), (changes.to, 1, changes.to_rru)):
+        rows = np.flatnonzero(kept & one.counts & (of != NONE))
+        np.add.at(servers, (of[rows], one.of[rows]), by)
+        np.add.at(load, (of[rows], one.of[rows]), by * rru[rows])
+    return (
+        np.maximum(servers - one.servers_max[:, None], 0.0),
+        np.maximum(load - one.rru_max[:, None], 0.0),
+        beyond_domains(servers, one.placed, one.domains_max),
     )
 
 
@@ -86,7 +105,8 @@ def check_committed(changes: PlanChanges, kept: Bools, policy: RegionPolicy, pla
     - No kept change is of a server that changed, or of one that is down, leaving or useless where it would go.
     - No reservation ends below both its promise and what it had, except as planned. The penalty of a reservation, or
       the sum of all if the policy does not fix first, does not grow.
-    - No reservation comes above its hard limit on one MSB, or further above it.
+    - No reservation comes above a hard limit on one domain, or further above it, or gets more servers beyond the most
+      domains.
     - No reservation gives up servers that are leaving before others cover it.
     """
     q = changes.touched
@@ -97,6 +117,10 @@ def check_committed(changes: PlanChanges, kept: Bools, policy: RegionPolicy, pla
     found += _each(q, "GivenUpTooEarly", after.given_up, before, after)
     further = after.above - before.above > TOLERANCE * np.maximum(1.0, q.capacity_rru)[:, None]
     found += _each(q, "MsbShareExceeded", np.asarray(further.any(axis=1), bool), before, after)
+    for was, now in zip(before.broken, after.broken, strict=True):
+        tolerance = TOLERANCE * np.maximum(1.0, q.capacity_rru)[:, None]
+        crowded = (now[0] > was[0]).any(axis=1) | (now[1] > was[1] + tolerance).any(axis=1) | (now[2] > was[2])
+        found += _each(q, "DomainLimitExceeded", np.asarray(crowded, bool), before, after)
     grown, weight = after.penalty - before.penalty, q.penalty_weight
     if policy.fix_first:
         worse = grown > TOLERANCE * np.maximum(1.0, before.penalty)

@@ -17,7 +17,7 @@ from libs.domain.reservation import ROUNDING
 from libs.domain.verdict import Verdict
 from libs.ras.coverable import coverable_rru
 from libs.ras.evaluate import coverage_of, kinds_survived, worst_domain
-from libs.ras.hard_limits import broken, has_limits, limits_in_words, ways_out, without_limits
+from libs.ras.hard_limits import broken, has_limits, limits_in_words, limits_of, ways_out, without_limits
 from libs.ras.largest_possible import Potential, potential_of
 from libs.ras.shortage import describe_shortage, stock_of
 from libs.ras.single_reservation import alone, own_and_free
@@ -74,13 +74,14 @@ def admit(snapshot: FleetSnapshot, reservation: int, *, cancelled: Callable[[], 
         if coverable:
             message += f" Its own and the free servers could cover {coverable:.6g} RRU now."
         return Verdict(phase="degraded", reason=found.reason, message=message, numbers=numbers, plan=plan)
-    servers_outside, rru_above = broken(snapshot, reservation, plan.target)
-    if servers_outside or rru_above > rounding_rru:
-        numbers |= {"servers_outside": float(servers_outside), "above_msb_share_rru": rru_above}
+    servers_outside, above = broken(snapshot, reservation, plan.target)
+    if servers_outside or above > rounding_rru:
+        numbers |= {"servers_outside": float(servers_outside), "above_limits": above}
         message = (
-            f"Has its {asked:g} RRU, but {servers_outside} servers outside its datacenters and {rru_above:.4g} RRU "
+            f"Has its {asked:g} RRU, but {servers_outside} servers outside its datacenters and {above:.4g} servers or "
         )
-        message += "above the share of an MSB. Solves exchange them as soon as other servers are free."
+        message += f"RRU beyond its limits ({limits_in_words(snapshot, reservation)}). Solves exchange them as soon as "
+        message += "other servers are free."
         return Verdict(phase="degraded", reason="OutsideHardLimits", message=message, numbers=numbers, plan=plan)
     if off > rounding_rru:
         datacenter = snapshot.topology.datacenters[int(covered.off_affinity[reservation].argmax())]
@@ -107,14 +108,12 @@ def admit(snapshot: FleetSnapshot, reservation: int, *, cancelled: Callable[[], 
 
 def _barred(snapshot: FleetSnapshot, r: int, rounding_rru: float, cancelled: Callable[[], bool] | None) -> str:
     """Return a sentence if the free servers would be enough for reservation `r` without its hard limits; else ""."""
-    if not has_limits(snapshot, r):
-        return ""
-    ways = {"msb_share_max": (True, False), "datacenters": (False, True), "both": (True, True)}
-    for name, (share, places) in ways.items():
-        freer = without_limits(snapshot, r, share=share, places=places)
+    limits = limits_of(snapshot, r)
+    for some in [[limit] for limit in limits] + ([limits] if len(limits) > 1 else []):
+        freer = without_limits(snapshot, r, some)
         plan = plan_with_free_servers(freer, r, QUICK, cancelled=cancelled)
         if coverage_of(freer, plan.target).shortfall[r] <= rounding_rru:
-            limit = "its hard limits" if name == "both" else f"its hard limit {name}"
+            limit = f"its hard limit {some[0].name}" if len(some) == 1 else "its hard limits"
             return f" Without {limit} the free servers would be enough ({limits_in_words(snapshot, r)})."
     return ""
 

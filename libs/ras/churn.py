@@ -58,8 +58,10 @@ def without_requests(snapshot: FleetSnapshot) -> FleetSnapshot:
     q = snapshot.reservations
     has = np.maximum(surviving_rru(snapshot, snapshot.servers.target), snapshot.promised_rru)
     capacity = np.minimum(has, q.capacity_rru)
-    share = np.divide(q.msb_limit_rru, capacity, out=np.full(len(q), np.inf), where=capacity > 0)
-    kept = replace(q, capacity_rru=capacity, msb_share_max=share)
+    factor = np.divide(q.capacity_rru, capacity, out=np.full(len(q), np.inf), where=capacity > 0)
+    limits = q.domain_limits.copy()
+    limits[:, :, 2] *= factor[:, None]
+    kept = replace(q, capacity_rru=capacity, msb_share_max=q.msb_share_max * factor, domain_limits=limits)
     return replace(snapshot, reservations=kept)
 
 

@@ -72,7 +72,7 @@ def dropped_of(changes: PlanChanges, settled: Settled) -> list[dict[str, object]
     found: list[dict[str, object]] = []
     name = changes.touched.name
     for r in range(len(changes.touched)):
-        for why in (Why.SHORT, Why.RETIRING, Why.AFFINITY, Why.QUOTA, Why.MSB_SHARE):
+        for why in (Why.SHORT, Why.RETIRING, Why.AFFINITY, Why.QUOTA, Why.MSB_SHARE, Why.DOMAIN_LIMIT):
             count = int(((settled.because == r) & (settled.why == why)).sum())
             if count:
                 found.append(
@@ -94,6 +94,8 @@ def _reason(changes: PlanChanges, settled: Settled, r: int, why: Why) -> str:
         return "It keeps servers that will be retired: the servers that are there do not cover it without them yet."
     if why is Why.MSB_SHARE:
         return "With them it would have more in one MSB than its msb_share_max allows."
+    if why is Why.DOMAIN_LIMIT:
+        return "With them it would break a hard limit on domains: its servers that stay, and these, are too many there."
     if why is Why.QUOTA:
         return "The quota of its owner has no room for these servers. Set a larger quota, or let the owner return some."
     if why is Why.AFFINITY:

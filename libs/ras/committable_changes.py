@@ -14,6 +14,7 @@ from libs.domain.arrays import Bools, Floats, Indices
 from libs.domain.plan_changes import NONE, PlanChanges
 from libs.domain.policy import RegionPolicy
 from libs.domain.reservation import ROUNDING
+from libs.ras.domain_room import DomainRoom
 
 _PENALTY_TOLERANCE = 5e-7
 """Below the tolerance of plan_check, so that the checker accepts every answer."""
@@ -32,6 +33,8 @@ class Why(IntEnum):
     """The changes that remain of a reservation would cost the reservation more than they bring."""
     MSB_SHARE = 5
     """With the server, its new reservation would have more in one MSB than its hard limit allows."""
+    DOMAIN_LIMIT = 6
+    """With the server, its new reservation would break a hard limit per kind of domain."""
     QUOTA = 4
     """The server would take the owner of its new reservation above its quota."""
 
@@ -88,9 +91,10 @@ def settle(changes: PlanChanges, policy: RegionPolicy, planned: Floats) -> Settl
 class _Ledger:
     """The loads of all touched reservations while changes are dropped and taken back, one at a time.
 
-    A reservation is sound if four conditions hold. It is not shorter than before, except by `allowed`. In no MSB does
-    it come above its hard limit, or further above it than before. It releases
-    leaving servers only if the servers that are present cover it. With `strict`, its penalty is not larger than before.
+    A reservation is sound if four conditions hold. It is not shorter than before, except by `allowed`. In no domain
+    does it come above a hard limit, or further above it than before. It lies in no more domains than it may or did. It
+    releases leaving servers only if the servers that are present cover it. With `strict`, its penalty is not larger
+    than before.
 
     may      (N,) whether the change may be made
     allowed  (Q,) RRU by which each reservation may become shorter
@@ -120,6 +124,7 @@ class _Ledger:
         rounding_rru = 1e-6 * np.maximum(1.0, self.q.capacity_rru)
         self.by_msb = self.load[:, : self.q.axis.msbs]  # a view
         self.load_max = np.maximum(self.by_msb, self.q.msb_limit_rru[:, None]) + rounding_rru[:, None]
+        self.rooms = [DomainRoom(one, changes.source, changes.to, rounding_rru) for one in changes.limited]
         self.had_penalty = np.array([self._penalty(r) for r in range(Q)])
         for n in np.flatnonzero(may):
             self._enter(int(n), 1.0)
@@ -159,18 +164,22 @@ class _Ledger:
             dropped += self._keep_servers(r)
         if self._is_crowded(r):
             dropped += self._turn_away(r)
+        if self.rooms and self._needs_servers(r):  # it does not move to other domains after all
+            dropped += self._keep_servers(r)
         if not self._is_sound(r):  # of the two, only affinity comes here but for rounding
             both = np.append(self.outgoing[r], self.incoming[r])
             dropped += self._drop(both[self.kept[both]], r, Why.AFFINITY)
         return dropped
 
     def _turn_away(self, r: int) -> list[int]:
-        """Drop arrivals in MSBs where reservation `r` comes above its hard limit, and return the dropped changes."""
+        """Drop arrivals in domains where reservation `r` comes above a hard limit, and return the dropped changes."""
         dropped: list[int] = []
         for n in self.incoming[r][::-1]:
             m = self.domain[n][0]
             if self.kept[n] and self.by_msb[r, m] > self.load_max[r, m]:
                 dropped += self._drop([int(n)], r, Why.MSB_SHARE)
+            elif self.kept[n] and any(room.turns_away(int(n), r) for room in self.rooms):
+                dropped += self._drop([int(n)], r, Why.DOMAIN_LIMIT)
         return dropped
 
     def _keep_servers(self, r: int) -> list[int]:
@@ -239,6 +248,8 @@ class _Ledger:
         """Carry out change `n` if `sign` is 1, or undo it if `sign` is -1."""
         c = self.c
         self.kept[n] = sign > 0
+        for room in self.rooms:
+            room.enter(n, sign, c.source_rru[n], c.to_rru[n])
         for r, rru in ((c.source[n], -sign * c.source_rru[n]), (c.to[n], sign * c.to_rru[n])):
             if r != NONE:
                 for d in self.domain[n]:
@@ -251,7 +262,7 @@ class _Ledger:
         return not bad
 
     def _is_crowded(self, r: int) -> bool:
-        return bool((self.by_msb[r] > self.load_max[r]).any())
+        return bool((self.by_msb[r] > self.load_max[r]).any()) or any(room.is_crowded(r) for room in self.rooms)
 
     def _is_short(self, r: int) -> bool:
         return bool(self._short(self.load, r) > self.short_max[r])

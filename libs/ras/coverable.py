@@ -13,10 +13,11 @@ def coverable_rru(snapshot: FleetSnapshot, reservation: int) -> float | None:
 
     It is the RRU of all these servers, less the domain with most of them of the kinds whose loss the reservation
     survives: one more server never lowers what survives. None where that is not so: the reservation has shares of
-    datacenters, or a hard limit on the share of an MSB.
+    datacenters, or hard limits per kind of domain.
     """
     q, servers = snapshot.reservations, snapshot.servers
-    if np.isfinite(q.msb_limit_rru[reservation]) or not np.isnan(q.affinity_share[reservation]).all():
+    limited = bool(np.isfinite(q.msb_limit_rru[reservation]) or q.limits_domains[reservation])
+    if limited or not np.isnan(q.affinity_share[reservation]).all():
         return None
     rows = own_and_free(snapshot, reservation)
     rows = rows[servers.lasting[rows] & q.allowed[reservation, snapshot.server_datacenter[rows]]]

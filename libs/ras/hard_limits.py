@@ -2,101 +2,183 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
-from libs.domain.arrays import Bools
+from libs.domain.arrays import Bools, Floats, Indices
+from libs.domain.domain_limits import LIMITS, limit_kinds
 from libs.domain.fleet import FleetSnapshot
-from libs.plan_check.hard_limits import above_msb_share, outside
+from libs.domain.limited_kinds import limited_kinds
+from libs.plan_check.hard_limits import excess_by_kind, outside
 
 Met = Callable[[FleetSnapshot], bool]
 """A function that returns whether a region could give the reservation its capacity."""
+MSB_SHARE_MAX, DATACENTERS = "msb_share_max", "datacenters"
+_TOLERANCE = 1e-9
 _STEPS = 40
 _SHOWN = 1000
 """Shares and capacities are shown as whole multiples of 1 / _SHOWN, rounded to the side that works."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HardLimit:
+    """One hard limit of a reservation.
+
+    name    its field in a request, such as `msb_share_max` or `domains_max of network_block`
+    words   what it says
+    column  its place in `Reservations.domain_limits`: the kind and the limit; None: it is another field
+    """
+
+    name: str
+    words: str
+    column: tuple[int, int] | None = None
+
+
+def limits_of(snapshot: FleetSnapshot, r: int) -> list[HardLimit]:
+    """Return the hard limits of reservation `r`."""
+    q, found = snapshot.reservations, []
+    if not q.allowed[r].all():
+        words = f"only in {', '.join(snapshot.topology.datacenters[q.allowed[r]])} (datacenters)"
+        found.append(HardLimit(name=DATACENTERS, words=words))
+    if np.isfinite(q.msb_share_max[r]):
+        words = f"at most {q.msb_share_max[r]:.4g} of its capacity in one MSB (msb_share_max)"
+        found.append(HardLimit(name=MSB_SHARE_MAX, words=words))
+    kinds = limit_kinds(snapshot.topology.kinds)
+    for k, n in np.argwhere(np.isfinite(q.domain_limits[r])).tolist():
+        kind, value = kinds[k], q.domain_limits[r, k, n]
+        words = _WORDS[LIMITS[n]].format(kind=kind, value=f"{value:.4g}", s="" if value == 1 else "s")
+        found.append(HardLimit(name=f"{LIMITS[n]} of {kind}", words=f"{words} ({LIMITS[n]})", column=(k, n)))
+    return found
+
+
+_WORDS = {
+    "domains_max": "in at most {value} domain{s} of the kind {kind}",
+    "servers_max": "at most {value} server{s} in one {kind}",
+    "share_max": "at most {value} of its capacity in one {kind}",
+}
+
+
 def has_limits(snapshot: FleetSnapshot, r: int) -> bool:
     """Return whether reservation `r` has a hard limit."""
-    q = snapshot.reservations
-    return bool(np.isfinite(q.msb_share_max[r]) or not q.allowed[r].all())
+    return bool(limits_of(snapshot, r))
 
 
 def limits_in_words(snapshot: FleetSnapshot, r: int) -> str:
     """Return the hard limits of reservation `r` in words."""
-    q, parts = snapshot.reservations, []
-    if np.isfinite(q.msb_share_max[r]):
-        parts.append(f"at most {q.msb_share_max[r]:.4g} of its capacity in one MSB (msb_share_max)")
-    if not q.allowed[r].all():
-        parts.append(f"only in {', '.join(snapshot.topology.datacenters[q.allowed[r]])} (datacenters)")
-    return " and ".join(parts)
+    return " and ".join(limit.words for limit in limits_of(snapshot, r))
 
 
-def without_limits(snapshot: FleetSnapshot, r: int, *, share: bool = True, places: bool = True) -> FleetSnapshot:
-    """Return the snapshot without the limits of reservation `r` on the share of an MSB and on places."""
-    q = snapshot.reservations
-    if share:
-        snapshot = with_share(snapshot, r, np.inf)
-    if places:
-        snapshot = with_places(snapshot, r, np.ones(q.allowed.shape[1], bool))
+def without_limits(snapshot: FleetSnapshot, r: int, limits: Collection[HardLimit] | None = None) -> FleetSnapshot:
+    """Return the snapshot without the hard limits `limits` of reservation `r`; None: without all of them."""
+    for limit in limits_of(snapshot, r) if limits is None else limits:
+        if limit.column is not None:
+            snapshot = _with_limit(snapshot, r, limit.column, np.inf)
+        elif limit.name == DATACENTERS:
+            snapshot = with_places(snapshot, r, np.ones(len(snapshot.topology.datacenters), bool))
+        else:
+            snapshot = with_share(snapshot, r, np.inf)
     return snapshot
 
 
 def with_share(snapshot: FleetSnapshot, r: int, share: float) -> FleetSnapshot:
     """Return the snapshot in which reservation `r` has the hard limit `share` on the capacity in one MSB."""
-    column = snapshot.reservations.msb_share_max.copy()
-    column[r] = share
-    return replace(snapshot, reservations=replace(snapshot.reservations, msb_share_max=column))
+    return _with(snapshot, r, "msb_share_max", share)
 
 
 def with_places(snapshot: FleetSnapshot, r: int, allowed: Bools) -> FleetSnapshot:
     """Return the snapshot in which reservation `r` may be in the datacenters `allowed` (D,)."""
-    column = snapshot.reservations.allowed.copy()
-    column[r] = allowed
-    return replace(snapshot, reservations=replace(snapshot.reservations, allowed=column))
+    return _with(snapshot, r, "allowed", allowed)
+
+
+def _with_limit(snapshot: FleetSnapshot, r: int, column: tuple[int, int], value: float) -> FleetSnapshot:
+    table = snapshot.reservations.domain_limits[r].copy()
+    table[column] = value
+    return _with(snapshot, r, "domain_limits", table)
+
+
+def _with(snapshot: FleetSnapshot, r: int, field: str, value: object) -> FleetSnapshot:
+    column = getattr(snapshot.reservations, field).copy()
+    column[r] = value
+    return replace(snapshot, reservations=replace(snapshot.reservations, **{field: column}))
 
 
 def ways_out(snapshot: FleetSnapshot, r: int, met: Met) -> list[str]:
     """Return the smallest changes of reservation `r` with which it could have its capacity, each on its own.
 
-    A way is one more datacenter, or all; a larger share of an MSB; both limits gone; or a smaller capacity. `met` must
-    be true of `snapshot` without the hard limits of `r`.
+    A way is one more datacenter, or all; a larger number or share of another limit; all limits gone; or a smaller
+    capacity. `met` must be true of `snapshot` without the hard limits of `r`.
     """
     q, ways = snapshot.reservations, []
-    barred = np.flatnonzero(~q.allowed[r])
-    if len(barred) and met(without_limits(snapshot, r, share=False)):
-        enough = [
-            d for d in barred if met(with_places(snapshot, r, q.allowed[r] | (np.arange(q.allowed.shape[1]) == d)))
-        ]
-        names = [str(snapshot.topology.datacenters[d]) for d in enough]
-        ways.append(f"allow {' or '.join(names)} too" if names else "allow every datacenter")
-    if np.isfinite(q.msb_share_max[r]) and met(without_limits(snapshot, r, places=False)):
-        least = _least(float(q.msb_share_max[r]), 1.0, lambda share: met(with_share(snapshot, r, share)))
-        share = np.ceil(least * _SHOWN) / _SHOWN
-        ways.append(f"raise msb_share_max to {share:.4g}" if share <= 1 else "do without msb_share_max")
+    for limit in limits_of(snapshot, r):
+        if met(without_limits(snapshot, r, [limit])):
+            ways.append(_way(snapshot, r, limit, met))
     if not ways:
-        ways.append("do without both limits")
+        ways.append("do without these limits")
     asked = float(q.capacity_rru[r])
-    cut = _least(0.0, 1.0, lambda by: met(_with_capacity(snapshot, r, asked * (1 - by))))
+    cut = _least(0.0, 1.0, lambda by: met(_with(snapshot, r, "capacity_rru", asked * (1 - by))))
     most = np.floor(asked * (1 - cut) * _SHOWN) / _SHOWN
     if most > 0:
         ways.append(f"ask for at most {most:g} RRU")
     return ways
 
 
+def _way(snapshot: FleetSnapshot, r: int, limit: HardLimit, met: Met) -> str:
+    """Return the smallest change of one hard limit that is enough. The reservation could be met without the limit."""
+    q = snapshot.reservations
+    if limit.name == DATACENTERS:
+        every, allowed = np.arange(q.allowed.shape[1]), q.allowed[r]
+        enough = [d for d in np.flatnonzero(~allowed) if met(with_places(snapshot, r, allowed | (every == d)))]
+        names = [str(snapshot.topology.datacenters[d]) for d in enough]
+        return f"allow {' or '.join(names)} too" if names else "allow every datacenter"
+    if limit.column is None or LIMITS[limit.column[1]] == "share_max":
+        now = float(q.msb_share_max[r] if limit.column is None else q.domain_limits[r][limit.column])
+
+        def with_value(share: float) -> FleetSnapshot:
+            if limit.column is None:
+                return with_share(snapshot, r, share)
+            return _with_limit(snapshot, r, limit.column, share)
+
+        share = np.ceil(_least(now, 1.0, lambda share: met(with_value(share))) * _SHOWN) / _SHOWN
+        return f"raise {limit.name} to {share:.4g}" if share <= 1 else f"do without {limit.name}"
+    column = limit.column
+    low, high = int(q.domain_limits[r][column]), len(snapshot.servers)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if met(_with_limit(snapshot, r, column, middle)) else (middle, high)
+    return f"raise {limit.name} to {high}"
+
+
 def broken(snapshot: FleetSnapshot, r: int, target: np.ndarray) -> tuple[int, float]:
-    """Return the servers of reservation `r` that `target` (S,) leaves in other datacenters, and its RRU above the share
-    of an MSB.
+    """Return the servers of reservation `r` that `target` (S,) leaves in other datacenters, and by how much it breaks
+    its other hard limits: RRU above shares, and servers beyond numbers.
     """
-    return int((outside(snapshot, target) & (target == r)).sum()), float(above_msb_share(snapshot, target)[r].sum())
+    above = sum(float(excess_by_kind(snapshot, kind, target)[r]) for kind in limited_kinds(snapshot))
+    return int((outside(snapshot, target) & (target == r)).sum()), above
 
 
-def _with_capacity(snapshot: FleetSnapshot, r: int, capacity_rru: float) -> FleetSnapshot:
-    column = snapshot.reservations.capacity_rru.copy()
-    column[r] = capacity_rru
-    return replace(snapshot, reservations=replace(snapshot.reservations, capacity_rru=column))
+def may_join(snapshot: FleetSnapshot, target: Indices, r: int, rows: NDArray[np.intp], rru: Floats | float) -> Bools:
+    """Return whether each server of `rows` (N,) may be bound to reservation `r`, one at a time, by its hard limits.
+
+    All servers that target the reservation by `target` (S,) count, up or not.
+
+    rru  RRU of each server
+    """
+    mine = np.flatnonzero(target == r)
+    fits = snapshot.reservations.allowed[r, snapshot.server_datacenter[rows]].copy()
+    for kind in limited_kinds(snapshot):
+        held = np.bincount(kind.of[mine], minlength=len(kind.domains))
+        value = snapshot.reservations.rru[r, snapshot.servers.hardware_type[mine]]
+        load = np.bincount(kind.of[mine], value, len(kind.domains))
+        there = kind.of[rows]
+        fits &= load[there] + rru <= kind.rru_max[r] * (1 + _TOLERANCE)
+        fits &= held[there] + 1 <= kind.servers_max[r]
+        if np.isfinite(kind.domains_max[r]):
+            has_room = bool((held[: kind.placed] > 0).sum() < kind.domains_max[r])
+            fits &= (there < kind.placed) & ((held[there] > 0) | has_room)
+    return np.asarray(fits)
 
 
 def _least(low: float, high: float, good: Callable[[float], bool]) -> float:

@@ -55,6 +55,7 @@ def keep_held(snapshot: FleetSnapshot, target: Indices) -> Indices:
     servers, q = snapshot.servers, snapshot.reservations
     held = np.where((target == FREE) & servers.lasting, np.maximum(servers.current, FREE), FREE)
     held[outside(snapshot, held)] = FREE
+    held[np.append(q.limits_domains, False)[held]] = FREE  # its domains are those of the plan
     rows = np.flatnonzero(held >= 0)
     if not len(rows):
         return target

@@ -9,6 +9,7 @@ from libs.domain.arrays import Floats, Indices
 from libs.domain.fleet import FREE, TargetPlan
 from libs.domain.loss_axis import LossAxis, loss_axis
 from libs.domain.replacement import FailuresSnapshot, LossVerdict, Replacements
+from libs.ras.hard_limits import may_join
 from libs.ras.msb_losses import HOLD_S_MAX, lost_msbs, suspected_msbs
 from libs.ras.returned_spares import return_spares
 
@@ -46,7 +47,8 @@ def plan_replacements(failures: FailuresSnapshot) -> Replacements:
     verdicts: list[LossVerdict] = []
     for row in lost.tolist():
         r, kind = int(servers.target[row]), int(servers.hardware_type[row])
-        usable = _within_limits(failures, r, load[r], spares[kind], float(q.rru[r, kind]))
+        there = spares[kind]
+        usable = there[may_join(fleet, target, r, there, float(q.rru[r, kind]))]
         lacks = bool(_missing(failures, axis, r, load[r][None])[0] > _TOLERANCE * max(1.0, float(q.capacity_rru[r])))
         verdict = _verdict(failures, r, kind, lacks, usable, bool(with_place[row]), bool(held_back[row]))
         verdicts.append(verdict)
@@ -84,19 +86,6 @@ def _verdict(
     if is_held_back:
         return LossVerdict.HELD
     return LossVerdict.DRAWN if len(spares) else LossVerdict.BUFFER_EMPTY
-
-
-def _within_limits(
-    failures: FailuresSnapshot, r: int, held: Floats, spares: NDArray[np.intp], rru: float
-) -> NDArray[np.intp]:
-    """Return the rows of `spares` that reservation `r` may get by its hard limits.
-
-    held   (P,) its RRU by domain, MSBs first
-    """
-    fleet = failures.fleet
-    q, limit = fleet.reservations, float(fleet.reservations.msb_limit_rru[r])
-    fits = held[fleet.server_msb[spares]] + rru <= limit * (1 + _TOLERANCE)
-    return np.asarray(spares[fits & q.allowed[r, fleet.server_datacenter[spares]]])
 
 
 def _choose(

@@ -7,6 +7,7 @@ import numpy as np
 from libs.domain.arrays import Bools, Indices
 from libs.domain.replacement import FailuresSnapshot
 from libs.domain.reservation import ROUNDING
+from libs.ras.hard_limits import may_join
 
 
 def return_spares(failures: FailuresSnapshot, target: Indices, with_place: Bools) -> int:
@@ -45,9 +46,6 @@ def _may_return(failures: FailuresSnapshot, target: Indices, row: int) -> bool:
 
     Other servers that are down in its MSB count, for they come back too.
     """
-    fleet = failures.fleet
-    servers, q, r = fleet.servers, fleet.reservations, int(failures.swap_from[row])
-    there = np.append(np.flatnonzero((target == r) & (fleet.server_msb == fleet.server_msb[row])), row)
-    load = q.rru[r, servers.hardware_type[there]].sum()
-    fits = load <= q.msb_limit_rru[r] * (1 + ROUNDING)
-    return bool(fits and q.allowed[r, fleet.server_datacenter[row]])
+    r, kind = int(failures.swap_from[row]), int(failures.fleet.servers.hardware_type[row])
+    rru = float(failures.fleet.reservations.rru[r, kind])
+    return bool(may_join(failures.fleet, target, r, np.array([row]), rru)[0])

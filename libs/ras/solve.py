@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from libs.assignment import Limits, Objective, Pool, Progress, Result, StoppedBy, solve
-from libs.domain.arrays import Indices, Ints
+from libs.domain.arrays import Bools, Indices, Ints
 from libs.domain.fleet import FREE, FleetSnapshot, TargetPlan
 from libs.plan_check.churn import ChurnBudget, check_churn, churn_budget, counted_preemptions, needs_repair
 from libs.plan_check.hard_limits import excess
@@ -34,6 +34,7 @@ from libs.ras.server_classes import places_of
 from libs.ras.solve_result import SolveReport, SolveResult
 from libs.ras.statement import Statement, state_region
 from libs.ras.statement_names import PENALTY
+from libs.ras.zones import choose_zones, scattered
 
 DEFAULTS = Limits()
 SOLVER = "portfolio"
@@ -91,16 +92,14 @@ class _Solve:
         self.objective = Objective.PRIORITIES if self.fix_first else Objective.SUM
         self.started, self.started_processor_s = time.perf_counter(), time.process_time()
         self.step_s: dict[str, float] = {}
+        self.zones = choose_zones(snapshot)
 
     def run(self) -> SolveResult:
         budget = churn_budget(self.snapshot)
-        if budget is None:
-            found, target = self._plan(self.limits)
-        else:
-            found, target = self._plan(self._shortened(WITHOUT_BUDGET_SHARE))
-            wanted = counted_preemptions(self.snapshot, target)
-            if budget.exceeded_by(wanted):
-                found, target = self._plan_within(divided(budget, wanted), found, target)
+        may_go = self.zones is not None and bool(self.zones.gone.any())
+        found, target, wanted = self._first(budget, WITHOUT_BUDGET_SHARE if may_go else 1.0)
+        if may_go and (back := scattered(self.snapshot, target)).any():
+            found, target, wanted = self._first_again(budget, back)
         present = give_up_leaving(self.snapshot, np.maximum(self.snapshot.servers.target, FREE))
         with self._step("evaluation", say=False):
             score, stay = evaluate(self.snapshot, target), evaluate(self.snapshot, present)
@@ -132,7 +131,7 @@ class _Solve:
             neighbourhoods=found.tries,
             improved=found.timeline[-1].made if found.timeline else 0,
             stopped_by=_ended(found, phases),
-            proven=found.stopped_by is StoppedBy.OPTIMAL and np.array_equal(first, target),
+            proven=found.stopped_by is StoppedBy.OPTIMAL and np.array_equal(first, target) and self.zones is None,
             seed=self.seed,
             churn=churn,
             phases=phases,
@@ -140,6 +139,30 @@ class _Solve:
         )
         self._tell("evaluation", score.total_without_rack, report.lower_bound)
         return SolveResult(plan=TargetPlan(target=target, parent_plan_id=self.snapshot.target_plan_id), report=report)
+
+    def _first(self, budget: ChurnBudget | None, share: float = 1.0) -> tuple[Result, Indices, Ints]:
+        """Return the answer of the first phase, its plan, and the preemptions (R,) that it would have without a churn
+        budget. It takes a share of the time.
+        """
+        if budget is None:
+            found, target = self._plan(self._shortened(share))
+            return found, target, np.zeros(len(self.snapshot.reservations), np.int64)
+        found, target = self._plan(self._shortened(WITHOUT_BUDGET_SHARE * share))
+        wanted = counted_preemptions(self.snapshot, target)
+        if budget.exceeded_by(wanted):
+            found, target = self._plan_within(divided(budget, wanted), found, target, share)
+        return found, target, wanted
+
+    def _first_again(self, budget: ChurnBudget | None, back: Bools) -> tuple[Result, Indices, Ints]:
+        """Return the first phase again. The reservations `back` (R,), which did not move to other domains as a whole,
+        keep their domains. If others then scatter, all reservations keep theirs, which scatters none.
+        """
+        self.zones = choose_zones(self.snapshot, stay=back)
+        found, target, wanted = self._first(budget, WITHIN_BUDGET_SHARE)
+        if scattered(self.snapshot, target).any():
+            self.zones = choose_zones(self.snapshot, stay=np.ones_like(back))
+            found, target, wanted = self._first(budget)
+        return found, target, wanted
 
     def _refined(self, target: Indices, budget: ChurnBudget | None) -> tuple[Indices, tuple[PhaseReport, ...]]:
         """Return the plan after the later phases, and the reports of those that had something to do."""
@@ -150,18 +173,19 @@ class _Solve:
             target, report = spread_racks(self.snapshot, target, budget, self.limits, clock, seed=self.seed)
         return target, () if report is None else (report,)
 
-    def _plan_within(self, most: Ints, free: Result, best: Indices) -> tuple[Result, Indices]:
+    def _plan_within(self, most: Ints, free: Result, best: Indices, share: float) -> tuple[Result, Indices]:
         """Return the plan with at most `most` (R,) preemptions, or one beyond them if only that repairs what was
-        granted, or a hard limit. `free` and `best` are the answer and the plan without a budget.
+        granted, or a hard limit. `free` and `best` are the answer and the plan without a budget. It ends after a share
+        of the time.
 
         A plan beyond them gives requests that wait for their grant nothing more: no preemption hides behind a repair.
         """
         broken = needs_repair(self.snapshot)
-        limits = self._shortened(WITHIN_BUDGET_SHARE) if broken else self.limits
+        limits = self._shortened(WITHIN_BUDGET_SHARE * share if broken else share)
         found, target = self._plan(limits, most)
         if not (broken and self._repairs_more(best, target)):
             return found, target
-        _, repaired = self._plan(self.limits, most, of=without_requests(self.snapshot), may_exceed=True)
+        _, repaired = self._plan(self._shortened(share), most, of=without_requests(self.snapshot), may_exceed=True)
         # The bound of `free` holds for every plan. That of the repair does not: it asks for less.
         return (free, repaired) if self._repairs_more(repaired, target) else (found, target)
 
@@ -186,14 +210,16 @@ class _Solve:
         of   the region with other capacities; None: with its own
         """
         with self._step("build"):
-            statement = state_region(of or self.snapshot, churn_most=churn_most, may_exceed=may_exceed)
+            statement = state_region(
+                of or self.snapshot, zones=self.zones, churn_most=churn_most, may_exceed=may_exceed
+            )
         heard = _Heard(len({goal.priority for goal in statement.problem.goals}) if self.fix_first else 1, self._tell)
         with self._step("search", say=False):
             found = self._solved(statement, limits, heard)
         self.step_s["build"] += found.build_s
         self.step_s["search"] -= found.build_s
         with self._step("extraction"):
-            places = places_of(self.snapshot)
+            places = places_of(self.snapshot, zones=self.zones)
             binding = statement.binding(found.assignment, self.snapshot.servers.target)
             wanted = places.counts(binding, len(self.snapshot.reservations))
             return found, extract_targets(self.snapshot, places, wanted)
@@ -238,7 +264,7 @@ class _Solve:
             return max(0.0, found.bound[1])
         if score.penalty <= SAME * max(1.0, score.total):
             return 0.0
-        alone = state_region(self.snapshot, goals=(PENALTY,))
+        alone = state_region(self.snapshot, zones=self.zones, goals=(PENALTY,))
         return max(0.0, sum(self._solved(alone, replace(self.limits, neighbourhoods_max=0), None).bound[1:]))
 
     def _tell(self, phase: str, incumbent: float = math.inf, bound: float = 0.0) -> None:

@@ -40,6 +40,7 @@ from libs.ras.statement_names import (
     RRU,
     SURPLUS,
 )
+from libs.ras.zones import Zones
 
 TAKEN = 1e-5
 """Cost of a server that a reservation holds, as a share of the least other cost. The cost only breaks ties."""
@@ -88,6 +89,7 @@ def state_region(
     snapshot: FleetSnapshot,
     penalty_most: Floats | None = None,
     *,
+    zones: Zones | None = None,
     server_cost: float | None = None,
     goals: Collection[int] = (PENALTY, OBJECTIVE),
     churn_most: Ints | None = None,
@@ -124,6 +126,7 @@ def state_region(
 
     penalty_most    (R,)  upper limit of the penalty of each reservation in cost units, without the factor of its class,
                           if the policy fixes first; None: its present penalty
+    zones                 the domains chosen for reservations with a `domains_max`; None: no reservation has one
     server_cost           the gain of a free server in the last line; None: TAKEN of the least cost of the policy
     goals                 the priorities whose goals to state. Without PENALTY, penalties have no limit either
     churn_most      (R,)  servers in use that the plan may preempt in each reservation, beyond those that the
@@ -158,7 +161,7 @@ def state_region(
     )
     if R:
         problem.add_constraint(eligibility)
-    add_hard_limits(snapshot, problem, rows)
+    add_hard_limits(snapshot, problem, rows, zones)
     pinned = np.flatnonzero(servers.pinned[rows])
     if len(pinned):
         problem.add_constraint(AvoidMovingSpec(name="servers that cannot move now", objects=pinned.tolist()))

@@ -6,7 +6,7 @@ from libs.domain.domain_kind import MSB_KIND
 
 RESERVATION, MSB, HARDWARE_TYPE = "reservation", MSB_KIND, "hardware type"
 RRU, MOVE_COST, COUNT, PREEMPTION = "RRU", "move cost", "count", "preemption"
-SURPLUS, DATACENTER, RACK = "weighted count", "datacenter", "rack"
+SURPLUS, DATACENTER, RACK, ZONE = "weighted count", "datacenter", "rack", "zone"
 PENALTY, OBJECTIVE = 0, 1
 """Priorities of goals: PENALTY for the penalties, and OBJECTIVE for all other costs.
 

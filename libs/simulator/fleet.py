@@ -145,6 +145,7 @@ def _no_reservations(types: int, datacenters: int) -> Reservations:
         priority=ints,
         move_cost=floats,
         msb_share_max=floats,
+        domain_limits=np.zeros((0, 2, 3)),
         allowed=np.ones((0, datacenters), bool),
         generation=ints,
     )

@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from libs.domain.domain_kind import DomainKind
+from libs.domain.domain_limits import limits_table
 from libs.domain.fleet import FREE, FleetSnapshot, Reservations, Servers, Topology
 from libs.domain.policy import RegionPolicy
 from libs.domain.reservation import PRIORITY_MIDDLE
@@ -27,14 +28,16 @@ def region(
     move_cost=None,
     msb_share_max=None,
     allowed=None,
+    limits=None,
     policy=None,
     cost_units=None,
     domains=(),
-    survives_loss_of=(),
+    survives_loss_of=None,
 ):
     """Build a region. servers: (rack, type, target, in_use, available) each; capacity: of each reservation.
 
     domains: of each further kind, the domain of each server, or UNPLACED; survives_loss_of: (R, J)
+    limits: of each reservation, its DomainLimits
     """
     R, M = len(capacity), len(msb_datacenter)
     K, D = M * racks_per_msb, max(msb_datacenter) + 1
@@ -43,6 +46,10 @@ def region(
         (np.array([row[i] for row in rows]) for i in range(5)) if rows else [np.zeros(0, int)] * 5
     )
     S = len(rows)
+    kinds = tuple(
+        DomainKind(name=f"kind_{j}", domains=np.array([f"{j}-{n}" for n in range(max(of, default=-1) + 1)], object))
+        for j, of in enumerate(domains)
+    )
     return FleetSnapshot(
         region="test",
         topology=Topology(
@@ -51,12 +58,7 @@ def region(
             racks=np.array([f"rack-{k}" for k in range(K)], object),
             msb_datacenter=np.array(msb_datacenter, np.int32),
             rack_msb=np.repeat(np.arange(M), racks_per_msb).astype(np.int32),
-            kinds=tuple(
-                DomainKind(
-                    name=f"kind_{j}", domains=np.array([f"{j}-{n}" for n in range(max(of, default=-1) + 1)], object)
-                )
-                for j, of in enumerate(domains)
-            ),
+            kinds=kinds,
         ),
         hardware_types=np.array([f"hw-{t}" for t in range(types)], object),
         servers=Servers(
@@ -80,7 +82,9 @@ def region(
             name=np.array([f"r{r}" for r in range(R)], object),
             capacity_rru=np.array(capacity, float),
             survives_msb_loss=np.array(survives if survives is not None else [True] * R, bool),
-            survives_loss_of=np.array(survives_loss_of, bool).reshape(R, len(domains)),
+            survives_loss_of=np.array(
+                survives_loss_of if survives_loss_of is not None else np.zeros((R, len(domains))), bool
+            ).reshape(R, len(domains)),
             msb_spread_limit=np.array(msb_limit if msb_limit is not None else [np.inf] * R, float),
             rack_spread_limit=np.array(rack_limit if rack_limit is not None else [np.inf] * R, float),
             rru=np.array(rru if rru is not None else np.ones((R, types)), float).reshape(R, types),
@@ -88,6 +92,9 @@ def region(
             priority=np.array(priority if priority is not None else [PRIORITY_MIDDLE] * R, np.int64),
             move_cost=np.array(move_cost if move_cost is not None else [1.0] * R, float),
             msb_share_max=np.array(msb_share_max if msb_share_max is not None else [np.inf] * R, float),
+            domain_limits=np.array([limits_table(own, kinds) for own in limits or [()] * R], float).reshape(
+                R, 2 + len(kinds), 3
+            ),
             allowed=np.array(allowed if allowed is not None else np.ones((R, D)), bool).reshape(R, D),
             generation=np.ones(R, np.int64),
         ),

@@ -16,6 +16,7 @@ import numpy as np
 from libs.domain.arrays import Indices, Names
 from libs.domain.cost_units import listed_units
 from libs.domain.domain_kind import UNPLACED, DomainKind
+from libs.domain.domain_limits import limits_table
 from libs.domain.fleet import DELETED, FREE, FleetSnapshot, RegionImage, Reservations, Servers, Topology
 from libs.domain.policy import RegionPolicy
 from libs.domain.reservation import ReservationSpec
@@ -164,6 +165,9 @@ def _reservations(specs: Mapping[str, ReservationSpec], types: Names, topology: 
             [[not s.datacenters or name in s.datacenters for name in topology.datacenters] for s in specs.values()],
             bool,
         ).reshape(shape),
+        domain_limits=np.array(
+            [limits_table(spec.domain_limits, topology.kinds) for spec in specs.values()], float
+        ).reshape(len(specs), 2 + len(topology.kinds), 3),
         generation=np.ones(len(specs), np.int64),
     )
 

@@ -130,6 +130,7 @@ def region_of(inventory: Inventory, name: str) -> RegionImage:
         priority=none.astype(np.int64),
         move_cost=none,
         msb_share_max=none,
+        domain_limits=np.zeros((0, 2 + len(inventory.topology.kinds), 3)),
         allowed=np.ones((0, datacenters), bool),
         generation=none.astype(np.int64),
     )

@@ -39,6 +39,7 @@ from libs.interchange.files.policy import AS_THE_FORMAT, load_policy
 from libs.interchange.files.tables import Source, Table, has_file, indices_of
 from libs.interchange.region.catalogue import CLASSES, load_catalogue
 from libs.interchange.region.catalogue import FILES as CATALOGUE_FILES
+from libs.interchange.region.domain_limits import read_domain_limits
 
 FILES = ("servers.parquet", "reservations.parquet", "rru.parquet", "affinity.parquet", "policy.json")
 OPTIONAL_FILES = CATALOGUE_FILES
@@ -73,8 +74,9 @@ def load_region(source: Source, *, name: str = "region", absent: RegionPolicy = 
 
     - A server's `target` is its current binding, and it is neither `leaving` nor `awaited`.
     - A reservation's `kind` is guaranteed, its `unit` is RRU, its `owner` is OWNER, its `priority` the middle one,
-      and its `move_cost` 1. It has no hard limits: `msb_share_max` and `datacenters`. It need not survive the loss of
-      further domains: `survives_loss_of`. Servers have further domains by columns such as `domain:network_block`.
+      and its `move_cost` 1. It has no hard limits: `msb_share_max`, `datacenters` and `domain_limits`. It need not
+      survive the loss of further domains: `survives_loss_of`. Servers have further domains by columns such as
+      `domain:network_block`.
     - The `host_profile` of both is HOST_PROFILE.
     - It follows no `workload_class`. Without the two files of the catalogue there are no classes and no cost units.
     - Without `churned`, a solve of the region has no churn budget. Without `promised_rru`, all reservations were
@@ -97,7 +99,7 @@ def load_region(source: Source, *, name: str = "region", absent: RegionPolicy = 
         problems,
         fields=_RESERVATIONS
         | {"priority", "move_cost", "msb_share_max", "datacenters", "churned", "kind", "unit", "owner", "host_profile"}
-        | {"workload_class", "promised_rru", "survives_loss_of"},
+        | {"workload_class", "promised_rru", "survives_loss_of", "domain_limits"},
     )
     rru_table, affinity_table = (Table(source, file, problems, fields=fields) for file, fields in _PAIRS.items())
     policy, catalogue = load_policy(source, problems, absent), load_catalogue(source, problems)
@@ -128,6 +130,7 @@ def load_region(source: Source, *, name: str = "region", absent: RegionPolicy = 
         msb_share_max=_limit(reservations_table, "msb_share_max")
         if reservations_table.has("msb_share_max")
         else np.full(len(reservation_names), np.inf),
+        domain_limits=read_domain_limits(reservations_table, topology.kinds),
         allowed=_allowed(reservations_table, topology.datacenters),
         generation=np.ones(len(reservation_names), np.int64),
     )

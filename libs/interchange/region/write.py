@@ -20,6 +20,7 @@ from libs.domain.unavailability import Unavailability
 from libs.interchange.files.atomic import replacing
 from libs.interchange.files.policy import dump_policy
 from libs.interchange.region.catalogue import dump_catalogue
+from libs.interchange.region.domain_limits import limits_column
 from libs.interchange.region.read import DOMAIN_PREFIX, HOST_PROFILE, OWNER, SIZES
 
 
@@ -108,6 +109,9 @@ def dump_region(image: RegionImage) -> dict[str, bytes]:
     }
     if np.isfinite(q.msb_share_max).any():
         reservations["msb_share_max"] = pa.array(q.msb_share_max, mask=np.isinf(q.msb_share_max))
+    limits = limits_column(q.domain_limits, topology.kinds)
+    if limits is not None:
+        reservations["domain_limits"] = limits
     if not q.allowed.all():
         names = [None if row.all() else json.dumps(topology.datacenters[row].tolist()) for row in q.allowed]
         reservations["datacenters"] = pa.array(names, pa.string())

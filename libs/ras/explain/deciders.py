@@ -15,9 +15,10 @@ from libs.domain.arrays import Floats, Indices
 from libs.domain.fleet import FREE, FleetSnapshot
 from libs.ras.bundle_limits import with_time
 from libs.ras.evaluate import coverage_of, evaluate
-from libs.ras.explain.relaxations import ALWAYS, MOVE_COST, Relaxation, losses_of, of_use, supply_of
+from libs.ras.explain.relaxations import ALWAYS, MOVE_COST, Relaxation, limits_of, losses_of, of_use, supply_of
 from libs.ras.single_reservation import alone, own_and_free
 from libs.ras.statement import Statement, state_region
+from libs.ras.zones import Zones, choose_zones
 
 NODES_MAX = 500
 """Most nodes of branch and bound for one solve."""
@@ -107,15 +108,25 @@ class _View:
 
     server_cost         an additional cost for each server that the reservation holds
     penalty_most  (1,)  upper limit of the penalties of the reservation, also in views without a constraint or cost
+    zones               the domains chosen for the reservation, if it may lie in a few only
     """
 
-    def __init__(self, snapshot: FleetSnapshot, server_cost: float, penalty_most: Floats) -> None:
-        self.snapshot, self.server_cost, self.penalty_most = snapshot, server_cost, penalty_most
-        self.statement: Statement = state_region(snapshot, penalty_most, server_cost=server_cost)
+    def __init__(self, snapshot: FleetSnapshot, server_cost: float, penalty_most: Floats, zones: Zones | None) -> None:
+        self.snapshot, self.server_cost, self.penalty_most, self.zones = snapshot, server_cost, penalty_most, zones
+        self.statement: Statement = state_region(snapshot, penalty_most, zones=zones, server_cost=server_cost)
 
-    def without(self, relaxation: Relaxation) -> _View:
-        """Return the view of the region without the constraint or cost `relaxation`."""
-        return _View(relaxation.relax(self.snapshot), self.server_cost, self.penalty_most)
+    def without(self, relaxation: Relaxation, binding: Indices) -> _View:
+        """Return the view of the region without the constraint or cost `relaxation`.
+
+        The chosen domains stay, and added servers count as in them. Without a limit on domains they are those of the
+        answer `binding`.
+        """
+        relaxed, zones = relaxation.relax(self.snapshot), self.zones
+        if relaxed.reservations.domain_limits is not self.snapshot.reservations.domain_limits:
+            zones = choose_zones(relaxed, self.whole(binding), stay=np.ones(1, bool))
+        elif zones is not None:
+            zones = zones.with_open(len(relaxed.servers) - len(zones.of))
+        return _View(relaxed, self.server_cost, self.penalty_most, zones)
 
     def whole(self, binding: Indices) -> Indices:
         """Return a binding (S,) of all servers: `binding` for the first servers, and FREE for all others."""
@@ -188,7 +199,9 @@ def decide(snapshot: FleetSnapshot, reservation: int, *, time_s_max: float = TIM
     penalty_most = policy.shortfall_cost * has.unmet + policy.affinity_cost * has.off_affinity.sum(1)
     types = np.flatnonzero((own.reservations.rru[0] > 0) & (len(own.topology.msbs) > 0))
     supplies = [supply_of(own, int(t)) for t in types]
-    asked = [relaxation for relaxation in (*ALWAYS, *losses_of(own), *supplies) if relaxation.applies(own)]
+    asked = [
+        relaxation for relaxation in (*ALWAYS, *losses_of(own), *limits_of(own), *supplies) if relaxation.applies(own)
+    ]
     questions = 2 * len(asked)
 
     def left_s() -> float:
@@ -199,8 +212,10 @@ def decide(snapshot: FleetSnapshot, reservation: int, *, time_s_max: float = TIM
         questions -= 1
         return left_s() / (questions + 1)
 
-    now = _View(own, 0.0, penalty_most).best(held, BASE_SHARE * left_s())
-    afresh = _View(MOVE_COST.relax(own), SERVER_COST, penalty_most).best(now.binding, BASE_SHARE * left_s())
+    zones = choose_zones(own)
+    now = _View(own, 0.0, penalty_most, zones).best(held, BASE_SHARE * left_s())
+    free = _View(MOVE_COST.relax(own), SERVER_COST, penalty_most, zones)
+    afresh = free.best(now.binding, BASE_SHARE * left_s())
     found = [
         Decider(
             name=relaxation.name,
@@ -218,7 +233,7 @@ def decide(snapshot: FleetSnapshot, reservation: int, *, time_s_max: float = TIM
 
 
 def _without(answer: _Answer, relaxation: Relaxation, time_s: float) -> Outcome:
-    view = answer.view.without(relaxation)
+    view = answer.view.without(relaxation, answer.binding)
     more = len(view.snapshot.servers) - len(answer.binding)
     start = np.concatenate([answer.binding, np.full(more, FREE, np.int32)])
     return _outcome(answer, start, view.best(start, time_s))

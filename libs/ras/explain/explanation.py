@@ -13,6 +13,7 @@ from libs.domain.fleet import FREE, FleetSnapshot
 from libs.ras.evaluate import Score, coverage_of, evaluate, kinds_survived, worst_domain
 from libs.ras.explain.deciders import TIME_S_MAX, Deciders, decide
 from libs.ras.explain.move import Standing, standing_of
+from libs.ras.hard_limits import may_join
 from libs.ras.shortage import Shortage, describe_shortage, stock_of
 from libs.ras.single_reservation import alone
 
@@ -135,6 +136,10 @@ def explain(
     free = (servers.target < 0) & servers.lasting & (True if usable is None else usable)
     types = _types(snapshot, reservation, free)
     helps = free & (q.rru[reservation, servers.hardware_type] > 0)
+    if q.limits_domains[reservation]:
+        rows = np.flatnonzero(helps)
+        rru = q.rru[reservation, servers.hardware_type[rows]]
+        helps[rows] = may_join(snapshot, servers.target, reservation, rows, rru)
     if worst is not None:
         loss = next(loss for loss in snapshot.losses if loss.kind == worst.kind)
         helps &= loss.domains[loss.of] != worst.domain

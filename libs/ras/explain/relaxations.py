@@ -12,7 +12,9 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from libs.domain.domain_kind import UNPLACED
+from libs.domain.domain_limits import LIMITS, MSB, limit_kinds
 from libs.domain.fleet import FREE, FleetSnapshot
+from libs.domain.limited_kinds import limited_kinds
 from libs.ras.single_reservation import with_servers
 
 
@@ -127,6 +129,22 @@ def _loss_of(j: int, kind: str) -> Relaxation:
     return Relaxation("DomainLoss", kind, lambda s: bool(s.reservations.survives_loss_of[0, j]), without)
 
 
+def limits_of(snapshot: FleetSnapshot) -> list[Relaxation]:
+    """Return a relaxation for each limit that the reservation has for a kind of domain (docs/designs/0054)."""
+    names = limit_kinds(snapshot.topology.kinds)
+    return [_limit_of(k, n, names[k]) for k, n in np.argwhere(np.isfinite(snapshot.reservations.domain_limits[0]))]
+
+
+def _limit_of(k: int, n: int, kind: str) -> Relaxation:
+    def without(snapshot: FleetSnapshot) -> FleetSnapshot:
+        limits = snapshot.reservations.domain_limits.copy()
+        limits[:, k, n] = np.inf
+        return replace(snapshot, reservations=replace(snapshot.reservations, domain_limits=limits))
+
+    name = "".join(part.capitalize() for part in LIMITS[n].split("_"))
+    return Relaxation(name, kind, lambda s: bool(np.isfinite(s.reservations.domain_limits[0, k, n])), without)
+
+
 def supply_of(snapshot: FleetSnapshot, hardware_type: int) -> Relaxation:
     """Return the relaxation that adds free servers of a hardware type in every MSB (expression 5).
 
@@ -152,8 +170,10 @@ def of_use(snapshot: FleetSnapshot) -> FleetSnapshot:
     s, T = snapshot.servers, len(snapshot.hardware_types)
     useful = np.array([enough_of(snapshot, t) if snapshot.reservations.rru[0, t] > 0 else 0 for t in range(T)])
     place, places = snapshot.server_msb.astype(np.int64) * T + s.hardware_type, len(snapshot.topology.msbs) * T
-    for loss in snapshot.losses[1:]:
-        place, places = place * len(loss.domains) + loss.of, places * len(loss.domains)
+    split = [(loss.of, len(loss.domains)) for loss in snapshot.losses[1:]]
+    split += [(kind.of, len(kind.domains)) for kind in limited_kinds(snapshot) if kind.kind != MSB]
+    for of, domains in split:
+        place, places = place * domains + of, places * domains
     held = np.bincount(place[s.lasting & (s.target == 0)], minlength=places)
     free = np.flatnonzero(s.lasting & (s.target != 0))
     order = free[np.argsort(place[free], kind="stable")]

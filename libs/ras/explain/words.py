@@ -19,6 +19,9 @@ _IF = {
     "Affinity": "If it preferred no datacenter",
     "MsbShareMax": "If it had no hard limit on the share in one MSB",
     "Datacenters": "If every datacenter might hold its servers",
+    "DomainsMax": "If its servers might lie in any number of domains of the kind {}",
+    "ServersMax": "If one {} might hold any number of its servers",
+    "ShareMax": "If one {} might hold any share of its capacity",
     "MoveCost": "If moves cost nothing",
     "Supply": "If every MSB had more free {}",
 }
@@ -33,6 +36,9 @@ _MEANS = {
     "Affinity": "the datacenters that it prefers",
     "MsbShareMax": "its hard limit on the share in one MSB",
     "Datacenters": "the only datacenters that it allows",
+    "DomainsMax": "its hard limit on the number of domains of the kind {}",
+    "ServersMax": "its hard limit on its servers in one {}",
+    "ShareMax": "its hard limit on its share in one {}",
     "MoveCost": "the price of moves",
     "Supply": "the number of free {}",
 }

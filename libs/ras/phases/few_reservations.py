@@ -10,6 +10,7 @@ from libs.domain.arrays import Indices
 from libs.domain.fleet import FREE, FleetSnapshot
 from libs.ras.server_classes import Index
 from libs.ras.single_reservation import with_servers
+from libs.ras.zones import Zones, choose_zones
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -23,12 +24,14 @@ class FewReservations:
     rows      (N,) int  the row of each server in the whole region
     chosen    (F,) int  the reservations in the whole region, rising
     planned   (N,) int  the reservation of each server in the plan, counted as in `snapshot`; FREE if it has none
+    zones     the domains that the plan gives to reservations with a `domains_max`; None: no reservation has one
     """
 
     snapshot: FleetSnapshot
     rows: Index
     chosen: Index
     planned: Indices
+    zones: Zones | None
 
     @classmethod
     def of(cls, snapshot: FleetSnapshot, target: Indices, chosen: Index) -> FewReservations:
@@ -45,7 +48,9 @@ class FewReservations:
             servers=replace(some.servers, current=number[some.servers.current], target=number[some.servers.target]),
             reservations=replace(q, **{field.name: getattr(q, field.name)[kept] for field in fields(q)}),
         )
-        return cls(snapshot=few.in_cost_units(), rows=rows, chosen=kept, planned=number[target[rows]])
+        planned, stay = number[target[rows]], np.ones(len(kept), bool)
+        zones = choose_zones(few, planned, stay=stay)
+        return cls(snapshot=few.in_cost_units(), rows=rows, chosen=kept, planned=planned, zones=zones)
 
     def in_whole(self, target: Indices, found: Indices) -> Indices:
         """Return the plan `target` (S,) of the region with `found` (N,) for these servers."""

@@ -148,7 +148,7 @@ def _solved(
         seed=seed,
         cancelled=clock.cancelled,
     )
-    places = places_of(few.snapshot, few.snapshot.servers.rack)
+    places = places_of(few.snapshot, few.snapshot.servers.rack, few.zones)
     binding = statement.binding(found.assignment, few.snapshot.servers.target)
     return found, extract_targets(few.snapshot, places, places.counts(binding, len(few.chosen)))
 
@@ -198,6 +198,7 @@ def state_racks(few: FewReservations, churn_most: Ints | None = None) -> Stateme
     snapshot = few.snapshot
     statement = state_region(
         snapshot,
+        zones=few.zones,
         goals=(OBJECTIVE,),
         churn_most=churn_most,
         may_exceed=churn_most is not None and needs_repair(snapshot),

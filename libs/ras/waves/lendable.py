@@ -49,7 +49,7 @@ def lendable_of(snapshot: FleetSnapshot, target: Indices, state: MovingState) ->
         number=number.astype(np.int64),
         room={buffer: number for buffer, number in room.items() if number > 0},
         type_rru=q.rru,
-        borrows=~np.isfinite(q.msb_share_max) & q.allowed.all(1) & ~buffers[:-1],
+        borrows=~np.isfinite(q.msb_limit_rru) & ~q.limits_domains & q.allowed.all(1) & ~buffers[:-1],
         wanted_profile=np.array([state.reservation_profile.get(int(i), -2) for i in q.id], np.int64),
         join_s=step[MoveStep.JOIN],
         profile_s=step[MoveStep.HOST_PROFILE],

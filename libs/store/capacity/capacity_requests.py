@@ -10,6 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from libs.domain.capacity_request import CapacityRequest, CapacityRequestKind, CapacityRequestPhase
+from libs.domain.domain_limits import DomainLimit
 from libs.domain.page import Page
 from libs.domain.reservation import CapacityUnit, ReservationSpec
 from libs.reconcile.errors import StaleGeneration
@@ -215,6 +216,7 @@ def spec_of_json(saved: Mapping[str, object]) -> ReservationSpec:
     fields: dict[str, Any] = {**saved, "unit": CapacityUnit(str(saved["unit"]))}
     for name in ("datacenters", "survives_loss_of"):
         fields[name] = tuple(fields.get(name, ()))
+    fields["domain_limits"] = tuple(DomainLimit(**limit) for limit in fields.get("domain_limits", ()))
     for name in ("starts_at", "ends_at"):  # requests older than the windows of reservations lack them
         at = saved.get(name)
         fields[name] = None if at is None else datetime.fromisoformat(str(at))

@@ -14,6 +14,7 @@ from libs.domain.fleet import FleetSnapshot, TargetPlan
 from libs.domain.loss_axis import LossAxis
 from libs.domain.plan_changes import NONE, PlanChanges, TouchedReservations
 from libs.store.capacity.coverage import BY_TARGET
+from libs.store.capacity.limited_domains import load_limited_domains
 from libs.store.fleet.loss_places import LossPlaces, load_domain_ids, load_loss_places
 from libs.store.fleet.regions import load_region
 from libs.store.fleet.snapshot import LEAVING
@@ -99,6 +100,7 @@ def load_plan_changes(tx: Transaction, snapshot: FleetSnapshot, plan: TargetPlan
         source_rru=found["source_rru"].astype(np.float64),
         to_rru=found["to_rru"].astype(np.float64),
         touched=touched,
+        limited=load_limited_domains(tx, touched.id, touched.capacity_rru, snapshot.servers.id[rows]),
     )
 
 

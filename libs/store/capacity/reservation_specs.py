@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import sqlalchemy as sa
 
 from libs.domain.reservation import CapacityUnit, ReservationSpec
+from libs.store.fleet.domain_limits import add_domain_limits, load_domain_limits
 from libs.store.platform.database import Transaction
 from libs.store.platform.refusals import NotPossible
 from libs.store.tables import (
@@ -14,6 +15,7 @@ from libs.store.tables import (
     hardware_types,
     reservation_affinity,
     reservation_datacenters,
+    reservation_domain_limits,
     reservation_rru,
 )
 
@@ -55,11 +57,12 @@ def write_spec_rows(tx: Transaction, region_id: int, reservation_id: int, spec: 
         ids = _ids(tx, "datacenters", "datacenter", *columns, dict.fromkeys(spec.datacenters, 1.0), in_region)
         pair = {"reservation_id": reservation_id, "region_id": region_id}
         tx.execute(sa.insert(reservation_datacenters), [pair | {"datacenter_id": ids[name]} for name in ids])
+    add_domain_limits(tx, region_id, reservation_id, spec.domain_limits)
 
 
 def delete_spec_rows(tx: Transaction, reservation_id: int) -> None:
     """Delete the rows of a spec in the other tables."""
-    for table in (reservation_rru, reservation_affinity, reservation_datacenters):
+    for table in (reservation_rru, reservation_affinity, reservation_datacenters, reservation_domain_limits):
         tx.execute(sa.delete(table).where(table.c.reservation_id == reservation_id))
 
 
@@ -84,6 +87,7 @@ def load_specs(tx: Transaction, rows: Sequence[sa.RowMapping]) -> dict[int, Rese
     places = places.where(reservation_datacenters.c.reservation_id.in_(ids)).order_by(datacenters.c.name)
     for reservation_id, name in tx.execute(places).tuples():
         allowed[reservation_id].append(name)
+    limits = load_domain_limits(tx, ids)
     return {
         row["reservation_id"]: ReservationSpec(
             capacity_rru=row["capacity_rru"],
@@ -98,6 +102,7 @@ def load_specs(tx: Transaction, rows: Sequence[sa.RowMapping]) -> dict[int, Rese
             move_cost=row["move_cost"],
             msb_share_max=row["msb_share_max"],
             datacenters=tuple(allowed[row["reservation_id"]]),
+            domain_limits=limits[row["reservation_id"]],
             workload_class=row["workload_class"],
             affinity=affinity[row["reservation_id"]],
             starts_at=row["starts_at"],

@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from libs.domain.arrays import Indices, Ints, Names
 from libs.domain.cost_units import listed_units
 from libs.domain.fleet import DELETED, FREE, FleetSnapshot, Reservations, Servers, Topology
+from libs.store.fleet.domain_limits import load_limits_table
 from libs.store.fleet.loss_places import LossPlaces
 from libs.store.fleet.policy_rollouts import load_canary
 from libs.store.fleet.present_classes import load_units
@@ -124,6 +125,7 @@ def _reservations(
         priority=found["priority"].astype(np.int64),
         move_cost=found["move_cost"].astype(np.float64),
         msb_share_max=found["msb_share_max"].astype(np.float64),
+        domain_limits=load_limits_table(tx, ids, topology.kinds),
         allowed=allowed,
         generation=found["generation"].astype(np.int64),
     )

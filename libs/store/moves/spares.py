@@ -66,6 +66,8 @@ _WORTH = sa.text("""
     WHERE msb_share_max IS NULL
       AND NOT EXISTS (SELECT FROM reservation_datacenters AS allowed
                       WHERE allowed.reservation_id = reservations.reservation_id)
+      AND NOT EXISTS (SELECT FROM reservation_domain_limits AS limits
+                      WHERE limits.reservation_id = reservations.reservation_id)
       AND reservation_id IN (
         SELECT current_reservation_id FROM servers
         WHERE region_id = :region_id AND current_reservation_id IS DISTINCT FROM target_reservation_id

@@ -17,6 +17,7 @@ from libs.domain.rru_catalogue import RegionCatalogue
 from libs.domain.unavailability import Unavailability
 from libs.store.capacity.rru_catalogue import add_versions
 from libs.store.capacity.shared_buffers import NAME_PREFIX as BUFFER_PREFIX
+from libs.store.fleet.domain_limits import add_limits_table
 from libs.store.fleet.hardware_types import ensure_hardware_types, fill_attributes, fill_cost_units
 from libs.store.fleet.inventory_snapshot import IMPORTED
 from libs.store.fleet.regions import create_region, load_region
@@ -62,6 +63,7 @@ def import_region(tx: Transaction, image: RegionImage, *, actor: str, now: datet
     reservation_ids = _add_reservations(tx, region_id, image, now)
     _add_rru(tx, reservation_ids, type_ids, snapshot.reservations)
     _add_affinity(tx, region_id, reservation_ids, topology.datacenters, snapshot.reservations)
+    add_limits_table(tx, region_id, reservation_ids, snapshot.reservations.domain_limits, snapshot.topology.kinds)
     server_ids = _add_servers(tx, region_id, image, topology.racks, type_ids, reservation_ids, now)
     add_server_domains(tx, region_id, snapshot.topology, topology, server_ids, snapshot.servers.domain)
     unavailability = _unavailability(image)
@@ -118,6 +120,10 @@ def _check(image: RegionImage) -> None:
         if len(named) and not (image.snapshot.servers.domain[:, k] != UNPLACED).any():
             message = f"{q.name[named[0]]}: no server has a place of the kind {kind.name}: fill domain:{kind.name}"
             raise NotPossible("survives_loss_of", message)
+        limited = np.flatnonzero(np.isfinite(q.domain_limits[:, 2 + k]).any(1))
+        if len(limited) and not (image.snapshot.servers.domain[:, k] != UNPLACED).any():
+            message = f"{q.name[limited[0]]}: no server has a place of the kind {kind.name}: fill domain:{kind.name}"
+            raise NotPossible("domain_limits", message)
     _check_buffers(image)
     for field in ("region", "hardware_type", "workload_class"):
         for name in columns[field]:

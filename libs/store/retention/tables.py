@@ -77,6 +77,7 @@ TABLES: Mapping[str, Retention] = MappingProxyType(
         "reservation_rru": GoesWith("reservations"),
         "reservation_affinity": GoesWith("reservations"),
         "reservation_datacenters": GoesWith("reservations"),
+        "reservation_domain_limits": GoesWith("reservations"),
         "reservation_statuses": GoesWith("reservations"),
         "bookings": Stays("a row per reservation that has not begun: its beginning and its deletion remove the row"),
         "booked_servers": GoesWith("bookings"),

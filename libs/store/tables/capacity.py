@@ -106,6 +106,24 @@ reservation_datacenters = sa.Table(
     sa.ForeignKeyConstraint(["region_id", "datacenter_id"], ["datacenters.region_id", "datacenters.datacenter_id"]),
 )
 
+# Hard limits per kind of domain: datacenter, msb, or a further kind of the region.
+reservation_domain_limits = sa.Table(
+    "reservation_domain_limits",
+    metadata,
+    sa.Column("region_id", sa.BigInteger, nullable=False),
+    sa.Column("reservation_id", sa.BigInteger, primary_key=True),
+    sa.Column("kind", sa.Text, primary_key=True),
+    sa.Column("domains_max", sa.BigInteger, nullable=True),
+    sa.Column("servers_max", sa.BigInteger, nullable=True),
+    sa.Column("share_max", sa.Double, nullable=True),
+    sa.ForeignKeyConstraint(["region_id", "reservation_id"], ["reservations.region_id", "reservations.reservation_id"]),
+    sa.CheckConstraint("domains_max >= 1", name="domains_max"),
+    sa.CheckConstraint("servers_max >= 1", name="servers_max"),
+    sa.CheckConstraint("share_max > 0 AND share_max <= 1", name="share_max"),
+    sa.CheckConstraint("domains_max IS NOT NULL OR servers_max IS NOT NULL OR share_max IS NOT NULL", name="some"),
+    sa.Index("ix_reservation_domain_limits_region_id", "region_id"),
+)
+
 # A table of its own, so that a solve's findings do not raise the generation that owners compare-and-swap on.
 reservation_statuses = sa.Table(
     "reservation_statuses",

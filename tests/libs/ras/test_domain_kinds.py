@@ -41,6 +41,7 @@ def with_kinds(snapshot, rng, kinds=2, domains=3):
         reservations=replace(
             snapshot.reservations,
             survives_loss_of=other.reservations.survives_loss_of,
+            domain_limits=other.reservations.domain_limits,
             rack_spread_limit=np.full(R, np.inf),
         ),
     )
@@ -178,7 +179,11 @@ def test_kinds_that_no_reservation_names_change_no_plan():
         plain,
         topology=replace(plain.topology, kinds=kinds),
         servers=replace(plain.servers, domain=block),
-        reservations=replace(plain.reservations, survives_loss_of=np.zeros((len(plain.reservations), 1), bool)),
+        reservations=replace(
+            plain.reservations,
+            survives_loss_of=np.zeros((len(plain.reservations), 1), bool),
+            domain_limits=np.full((len(plain.reservations), 3, 3), np.inf),
+        ),
     )
     limits = Limits(neighbourhoods_max=20)
     one, other = plan_target_bindings(plain, limits), plan_target_bindings(labelled, limits)

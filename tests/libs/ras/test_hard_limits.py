@@ -7,8 +7,9 @@ import pytest
 
 from libs.assignment import Limits
 from libs.domain.fleet import FREE
+from libs.domain.limited_kinds import limited_kinds
 from libs.plan_check.check import check_plan
-from libs.plan_check.hard_limits import above_msb_share, excess, outside
+from libs.plan_check.hard_limits import above_share, excess, outside
 from libs.ras.evaluate import coverage_of
 from libs.ras.solve import plan_target_bindings
 from tests.builders.random_region import random_region, region
@@ -108,4 +109,5 @@ def test_the_check_names_what_breaks_a_limit():
     bad = replace(found, target=np.zeros(3, np.int32))
     reasons = sorted(one.reason for one in check_plan(snapshot, bad))
     assert reasons == ["DatacenterNotAllowed", "MsbShareExceeded"]
-    assert above_msb_share(snapshot, bad.target).tolist() == [[0, 1]]
+    (by_msb,) = limited_kinds(snapshot)
+    assert above_share(snapshot, by_msb, bad.target).tolist() == [[0, 1]]

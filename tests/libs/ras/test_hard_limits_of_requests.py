@@ -50,7 +50,7 @@ def test_a_request_within_its_limits_is_granted_within_them():
             20,
             {"msb_share_max": [0.2], "allowed": [[True, False, False]]},
             8,
-            "do without both limits",
+            "do without these limits",
         ),
     ],
 )

@@ -36,6 +36,40 @@ def test_columns_of_servers_name_the_kinds_and_a_reservation_names_those_it_surv
     assert np.array_equal(again.reservations.survives_loss_of, snapshot.reservations.survives_loss_of)
 
 
+def test_limits_per_kind_of_domain_come_back_from_their_column():
+    given = '{"msb": {"servers_max": 2, "share_max": 0.5}, "network_block": {"domains_max": 1}}'
+    image = load_region(files([BLOCK, ("reservations.parquet", "domain_limits", pa.array([None, given], pa.string()))]))
+    q = image.snapshot.reservations
+    inf = np.inf
+    assert q.domain_limits.tolist() == [[[inf] * 3] * 3, [[inf] * 3, [inf, 2, 0.5], [1, inf, inf]]]
+    assert q.msb_limit_rru.tolist() == [inf, 0.5 * q.capacity_rru[1]]
+    assert np.array_equal(load_region(dump_region(image)).snapshot.reservations.domain_limits, q.domain_limits)
+    written = pq.read_schema(io.BytesIO(dump_region(load_region(files()))["reservations.parquet"])).names
+    assert "domain_limits" not in written
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"power_row": {"domains_max": 1}}',
+        '{"msb": {}}',
+        "{}",
+        '["msb"]',
+        '{"msb": {"servers_max": 0}}',
+        '{"msb": {"servers_max": 1.5}}',
+        '{"msb": {"servers_max": true}}',
+        '{"msb": {"share_max": 1.01}}',
+        '{"msb": {"share_max": NaN}}',
+        '{"msb": {"most": 1}}',
+        "msb",
+    ],
+)
+def test_wrong_limits_are_refused_with_their_column(text):
+    with pytest.raises(InterchangeError) as refused:
+        load_region(files([BLOCK, ("reservations.parquet", "domain_limits", pa.array([text, None], pa.string()))]))
+    assert refused.value.problems[0].field == "domain_limits"
+
+
 def test_files_without_further_kinds_read_as_before():
     snapshot = load_region(files()).snapshot
     assert snapshot.topology.kinds == ()

@@ -49,6 +49,13 @@ def random_catalogue(rng: np.random.Generator) -> RegionCatalogue:
     return RegionCatalogue(cost_units=units, versions=tuple(versions))
 
 
+def random_limits(rng: np.random.Generator, reservations: int) -> np.ndarray:
+    """Return limits (R, 3, 3) for datacenters, MSBs and one further kind."""
+    shape = (reservations, 3)
+    drawn = np.stack([rng.integers(1, 4, shape), rng.integers(1, 9, shape), rng.uniform(0.01, 1, shape)], axis=2)
+    return np.where(rng.random(drawn.shape) < 0.7, np.inf, drawn)
+
+
 def random_image(seed: int) -> RegionImage:
     """Return a region with hard limits, classes of priority and workload, costs of moves, domains and a catalogue."""
     rng = np.random.default_rng(seed)
@@ -76,6 +83,7 @@ def random_image(seed: int) -> RegionImage:
             move_cost=rng.uniform(0.1, 10, len(q)),
             msb_share_max=np.where(rng.random(len(q)) < 0.5, np.inf, rng.uniform(0.2, 1, len(q))),
             allowed=allowed,
+            domain_limits=random_limits(rng, len(q)),
         ),
         cost_units=listed_units(found.hardware_types, catalogue.units()),
     )
