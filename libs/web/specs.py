@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from datetime import datetime
+from itertools import pairwise
 from typing import Annotated, TypeVar
 
 from pydantic import AwareDatetime, Field
 
 from libs.domain.domain_kind import KINDS_MAX
+from libs.domain.domain_limits import DomainLimit
 from libs.domain.reservation import (
     MOVE_COST_MAX,
     MOVE_COST_MIN,
@@ -16,6 +18,7 @@ from libs.domain.reservation import (
     CapacityUnit,
     ReservationSpec,
 )
+from libs.web.domain_limits import DomainLimitIn, DomainLimitOut
 from libs.web.model import Flag, Name, Number, RequestModel, ResponseModel, SomeName, Whole
 from libs.web.problems import FieldError, Problem, invalid
 
@@ -81,6 +84,10 @@ class SpecIn(RequestModel):
     datacenters: Annotated[list[SomeName], Field(max_length=100)] = Field(
         default_factory=list, description="Hard limit: the only datacenters that may hold its servers; empty: all"
     )
+    domain_limits: Annotated[list[DomainLimitIn], Field(max_length=KINDS_MAX + 2)] = Field(
+        default_factory=list,
+        description="Hard limits per kind of domain: how many domains may hold its servers, and how much one of them",
+    )
     starts_at: AwareDatetime | None = Field(
         default=None, description="Start of the window; no server is bound before; null: at once"
     )
@@ -100,6 +107,7 @@ class SpecIn(RequestModel):
         terms = survived | {"host_profile", "msb_spread_limit", "rack_spread_limit", "affinity"}
         kept = terms | {"priority", "move_cost", "msb_share_max", "datacenters", "starts_at", "ends_at"}
         values = {name: getattr(self if name in self.model_fields_set else base, name) for name in kept}
+        values["domain_limits"] = self._limits() if "domain_limits" in self.model_fields_set else base.domain_limits
         for name in ("datacenters", "survives_loss_of"):
             values[name] = tuple(sorted(set(values[name])))
         own = self.rru is not None or unit is CapacityUnit.COUNT
@@ -107,6 +115,15 @@ class SpecIn(RequestModel):
             self.workload_class if own or "workload_class" in self.model_fields_set else base.workload_class
         )
         return ReservationSpec(capacity_rru=capacity_rru, rru=rru, unit=unit, **values)
+
+    def _limits(self) -> tuple[DomainLimit, ...]:
+        """Return the limits in order of kind. Raises Problem (422) if two have one kind."""
+        found = sorted((limit.to_limit() for limit in self.domain_limits), key=lambda limit: limit.kind)
+        for one, other in pairwise(found):
+            if one.kind == other.kind:
+                message = f"names the kind {one.kind} twice: give all of its limits in one entry"
+                raise _invalid("domain_limits", "conflict", message)
+        return tuple(found)
 
     def _capacity(self, before: ReservationSpec | None) -> tuple[float, dict[str, float], CapacityUnit]:
         by_count = self.count is not None or self.hardware_types is not None
@@ -146,6 +163,7 @@ class SpecOut(ResponseModel):
     move_cost: float
     msb_share_max: float | None
     datacenters: list[str]
+    domain_limits: list[DomainLimitOut]
     starts_at: datetime | None
     ends_at: datetime | None
 

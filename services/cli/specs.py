@@ -67,6 +67,30 @@ MsbShareMaxOption = Annotated[
     float | None, typer.Option(help="hard limit: most of the capacity in one MSB, as a share, such as 0.25")
 ]
 DatacenterOption = Annotated[list[str] | None, typer.Option("--datacenter", help="hard limit: only there; repeatable")]
+WithinOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--within",
+        metavar="KIND=DOMAINS",
+        help="hard limit: most domains of a kind that may hold its servers, such as network_block=1; repeatable",
+    ),
+]
+ServersMaxOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--servers-max",
+        metavar="KIND=SERVERS",
+        help="hard limit: most of its servers in one domain of a kind, such as msb=2; repeatable",
+    ),
+]
+ShareMaxOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--share-max",
+        metavar="KIND=SHARE",
+        help="hard limit: most of the capacity in one domain of a kind, as a share, such as msb=0.25; repeatable",
+    ),
+]
 StartsOption = Annotated[str | None, typer.Option(metavar=MOMENT, help="its start; UTC unless the time has an offset")]
 EndsOption = Annotated[str | None, typer.Option(metavar=MOMENT, help="its end, in the same form; it is deleted then")]
 
@@ -88,6 +112,9 @@ def spec_of(
     move_cost: MoveCostOption = None,
     msb_share_max: MsbShareMaxOption = None,
     datacenter: DatacenterOption = None,
+    within: WithinOption = None,
+    servers_max: ServersMaxOption = None,
+    share_max: ShareMaxOption = None,
     starts_at: StartsOption = None,
     ends_at: EndsOption = None,
 ) -> Spec:
@@ -111,6 +138,7 @@ def spec_of(
         "move_cost": move_cost,
         "msb_share_max": msb_share_max,
         "datacenters": list(datacenter) if datacenter else None,
+        "domain_limits": _domain_limits(within, servers_max, share_max),
         "starts_at": moment("--starts-at", starts_at),
         "ends_at": moment("--ends-at", ends_at),
     }
@@ -134,7 +162,27 @@ def takes_spec(command: Callable[..., None]) -> Callable[..., None]:
     return with_options
 
 
+def _domain_limits(
+    within: Sequence[str] | None, servers_max: Sequence[str] | None, share_max: Sequence[str] | None
+) -> list[dict[str, object]] | None:
+    """Return an entry per kind of domain with all of its limits; None without any."""
+    found: dict[str, dict[str, object]] = {}
+    for name, given in (
+        ("domains_max", _pairs(within, "--within", int)),
+        ("servers_max", _pairs(servers_max, "--servers-max", int)),
+        ("share_max", _pairs(share_max, "--share-max", float)),
+    ):
+        for kind, value in (given or {}).items():
+            found.setdefault(kind, {"kind": kind})[name] = value
+    return list(found.values()) or None
+
+
 _FORMS = {"--rru": "TYPE=RRU, such as hw-01=1.5", "--affinity": "DATACENTER=SHARE, such as dc-01=0.5"}
+_FORMS |= {
+    "--within": "KIND=DOMAINS, such as network_block=1",
+    "--servers-max": "KIND=SERVERS, such as msb=2",
+    "--share-max": "KIND=SHARE, such as msb=0.25",
+}
 
 
 def _pairs(texts: Sequence[str] | None, option: str, convert: Callable[[str], T]) -> dict[str, T] | None:

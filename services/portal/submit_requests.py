@@ -19,6 +19,7 @@ from libs.store.fleet.regions import load_region
 from libs.store.platform.database import Transaction
 from libs.store.platform.refusals import NotFound
 from libs.web.domain_kinds import wrong_kinds
+from libs.web.domain_limits import wrong_limits
 from libs.web.names import unknown_name
 from libs.web.problems import FieldError, Problem, invalid
 from libs.web.rru_classes import with_class
@@ -176,6 +177,7 @@ def _require_known(tx: Transaction, region: Region, spec: ReservationSpec) -> No
         unknown_name("spec.datacenters", "datacenter", d, datacenters) for d in spec.datacenters if d not in datacenters
     ]
     errors += wrong_kinds(tx, region, spec.survives_loss_of)
+    errors += wrong_limits(tx, region, spec.domain_limits)
     if errors:
         raise invalid(*errors)
 

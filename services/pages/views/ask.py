@@ -22,6 +22,9 @@ RRU_PREFIX = "rru:"
 """Prefix of the form's field with the RRU of a hardware type."""
 KIND_PREFIX = "survives:"
 """Prefix of the form's field that names a further kind of domain whose loss is survived."""
+WITHIN_PREFIX = "within:"
+"""Prefix of the form's field with the most domains of a kind that may hold the servers. Only new requests have it."""
+_EVERY_KIND = ("datacenter", "msb")
 _KINDS = {"granted": "good", "degraded": "warn", "rejected": "bad", "awaiting_approval": "info"}
 _CHANGES: Mapping[str, Callable[[str, Any], str]] = {
     "capacity_rru": lambda name, value: f"ask for {number(value)} RRU",
@@ -29,6 +32,7 @@ _CHANGES: Mapping[str, Callable[[str, Any], str]] = {
     "survives_loss_of": lambda name, value: "do without surviving the loss of other domains",
     "msb_share_max": lambda name, value: "do without its hard limit on the share of an MSB",
     "datacenters": lambda name, value: "allow every datacenter",
+    "domain_limits": lambda name, value: "do without its hard limits per kind of domain",
 }
 """Field of a change that the API offers -> its words."""
 _FIELDS = frozenset({"capacity_rru", "survives_msb_loss"})
@@ -77,6 +81,7 @@ def show_ask(visit: Visit) -> Shown | Response:
             "form": defaultdict(str, form),
             "types": counts["items"],
             "kinds": counts["domain_kinds"],
+            "limited_kinds": () if subject else (*_EVERY_KIND, *counts["domain_kinds"]),
             "classes": classes,
             "subject": subject,
             "keeps_start": subject is not None and subject.reservation is not None,
@@ -138,6 +143,9 @@ def _spec(form: Mapping[str, str]) -> Json:
         "survives_loss_of": _kinds(form),
         "priority": int(read_number(form, "priority") or 0),
     }
+    within = _within(form)
+    if within:
+        spec["domain_limits"] = [{"kind": kind, "domains_max": most} for kind, most in within.items()]
     if form.get("workload_class"):
         spec["workload_class"] = form["workload_class"]
     else:
@@ -197,6 +205,15 @@ def _kinds(form: Mapping[str, str]) -> list[str]:
     return [key.removeprefix(KIND_PREFIX) for key in form if key.startswith(KIND_PREFIX) and form[key]]
 
 
+def _within(form: Mapping[str, str]) -> dict[str, int]:
+    """Return the most domains of each kind that the form names. Raises WrongField."""
+    found = {key.removeprefix(WITHIN_PREFIX): read_number(form, key) for key in form if key.startswith(WITHIN_PREFIX)}
+    for kind, most in found.items():
+        if most is not None and (most < 1 or most != int(most)):
+            raise WrongField("domain_limits", f"the most domains of the kind {kind} are a whole number from 1")
+    return {kind: int(most) for kind, most in found.items() if most is not None}
+
+
 def _for_input(text: str | None) -> str:
     return "" if text is None else parse_moment(text).astimezone(UTC).strftime("%Y-%m-%dT%H:%M")
 
@@ -215,4 +232,6 @@ def _command(region: str, subject: Subject | None, form: Mapping[str, Any]) -> t
         given = ["--class", form["workload_class"]]
     owner = ("--owner", form.get("owner") or "OWNER")
     given += [part for kind in _kinds(form) for part in ("--survive-loss-of", kind)]
+    most = {key: form[key] for key in form if key.startswith(WITHIN_PREFIX) and form[key]}
+    given += [part for key in most for part in ("--within", f"{key.removeprefix(WITHIN_PREFIX)}={most[key]}")]
     return ("create", form.get("name") or "NAME", *place, *owner, *given, *capacity)

@@ -26,3 +26,16 @@ def test_what_is_given_is_the_spec_and_the_rest_is_the_commands(monkeypatch: pyt
     typer.main.get_command(app).main(["resize", *arguments], standalone_mode=False)
     spec = {"capacity_rru": 3.0, "rru": {"hw-a": 1.5}}
     assert sent == [({"kind": "resize", "region": "west", "reservation": "web", "spec": spec}, True)]
+
+
+def test_limits_of_one_kind_are_one_entry() -> None:
+    spec = spec_of(within=["network_block=1"], servers_max=["msb=2"], share_max=["msb=0.25", "datacenter=0.5"])
+    assert spec == {
+        "domain_limits": [
+            {"kind": "network_block", "domains_max": 1},
+            {"kind": "msb", "servers_max": 2, "share_max": 0.25},
+            {"kind": "datacenter", "share_max": 0.5},
+        ]
+    }
+    with pytest.raises(typer.BadParameter, match="network_block=1"):
+        spec_of(within=["network_block"])

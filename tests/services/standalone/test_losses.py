@@ -85,6 +85,14 @@ def read_pages(platform: Platform, token: str) -> None:
             answer = browser.post("/regions/west/ask", data=body).text
             assert f">{phase}<" in answer, answer
             assert ("--survive-loss-of" in answer) == bool(survives)
+        body = hidden | {"action": "check", f"within:{KIND}": "1", "within:datacenter": ""}
+        answer = browser.post("/regions/west/ask", data=body).text
+        assert ">Rejected<" in answer, answer
+        assert f"raise domains_max of {KIND} to 2" in answer
+        assert f"--within {KIND}=1" in answer
+        wrong = browser.post("/regions/west/ask", data=body | {f"within:{KIND}": "0.5"}).text
+        assert f"the most domains of the kind {KIND} are a whole number from 1" in wrong
+        assert f'name="within:{KIND}"' not in form, "a resize keeps its limits"
 
 
 def test_any_one_msb_and_any_one_block_may_be_lost(world: tuple[Platform, httpx.Client]) -> None:
