@@ -33,7 +33,7 @@ def load_policy(source: Source, problems: Problems, absent: RegionPolicy = AS_TH
             problems.add(FILE, "is a share and must be at most 1", field=field)
     for field, most in (("booking_horizon_s", BOOKING_HORIZON_S_MAX), ("booking_lead_s", BOOKING_LEAD_S_MAX)):
         if getattr(policy, field) > most:
-            problems.add(FILE, f"is a time and must be at most {most:g} seconds", field=field)
+            problems.add(FILE, f"is a time and must be at most {most:.0f} seconds", field=field)
     return policy
 
 
