@@ -193,7 +193,7 @@ def _others(answer: Json) -> Json:
 
 
 def _what_if(region: str, form: Mapping[str, str], subject: Subject | None, answer: Json | None) -> str:
-    """Return the address of a what-if with a reservation whose other size is not met; "" for others."""
+    """Return the address of a what-if with the asked size of a reservation; "" if it is met or new."""
     if subject is None or subject.reservation is None or answer is None or answer["status"]["phase"] == "granted":
         return ""
     demand = {"demand:1:name": subject.name, "demand:1:capacity_rru": form["capacity_rru"]}
