@@ -92,7 +92,7 @@ def take_shots(names: Collection[str], out: Path, chromium_path: str) -> list[st
 
 def _take(page: Page, address: str, file: Path) -> None:
     page.goto(address)
-    expect(page.locator(".htmx-request")).to_have_count(0)
+    expect(page.locator(".htmx-request")).to_have_count(0, timeout=60_000)  # a part that follows the page
     size = {"x": 0, "y": 0, "width": SIZE["width"], "height": 0}
     size["height"] = min(_HEIGHT_MAX, page.evaluate("document.documentElement.scrollHeight"))
     page.screenshot(path=file, full_page=True, clip=size)
