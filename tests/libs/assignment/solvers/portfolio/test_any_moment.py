@@ -8,10 +8,12 @@ from itertools import count
 import numpy as np
 import pytest
 
+from libs.assignment.language.arrays import Ints
 from libs.assignment.solvers.portfolio import phases as phases_module
 from libs.assignment.solvers.portfolio import relaxation_in_parts as parted
-from libs.assignment.solvers.portfolio.phases import Clock, Phases
+from libs.assignment.solvers.portfolio.phases import MEND_TRIES, POLISH_TRIES, Clock, Phases
 from libs.assignment.solvers.portfolio.solver import solve_portfolio
+from libs.assignment.solvers.portfolio.steps.descent import Guide, Walk
 from libs.assignment.solvers.portfolio.thread_pool import ThreadPool
 from tests.libs.assignment.solvers.portfolio.test_solver import SEARCHED, lowered_world, world
 
@@ -35,16 +37,21 @@ def test_whoever_ends_a_solve_gets_no_less_than_staying(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_what_saves_most_is_mended_before_anything_is_polished(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     lowered, phases = lowered_world(seed)
-    held = lowered.held
+    work, down, held = [], Walk.down, lowered.held
+
+    def recorded(walk: Walk, counts: Ints, least: float, guide: Guide, stop: Callable[[], bool], most: int) -> Ints:
+        found = down(walk, counts, least, guide, stop, most)
+        work.append((least, most, phases.cost(counts), phases.cost(found)))
+        return found
+
+    monkeypatch.setattr(Walk, "down", recorded)
     polished = phases.mended(held)
-    monkeypatch.setattr(phases_module, "POLISH_TRIES", 0)
-    monkeypatch.setattr(phases_module, "MEND_GAIN", 0.01)
-    coarse = lowered_world(seed)[1].mended(held)
-    assert phases.cost(polished) <= phases.cost(coarse) < phases.cost(held)
-    monkeypatch.setattr(phases_module, "MEND_TRIES", 0)
-    least = 0.01 * phases.cost(held)
-    single = lowered_world(seed)[1].mended(held)
-    assert phases.cost(coarse) <= phases.cost(single) <= phases.cost(held) - least, "no work, yet single steps"
+    (coarse, mending, begun, mended), (fine, polishing, _, ended) = work
+    assert begun == phases.cost(held)
+    assert begun - mended >= coarse > fine, "every step that mends saves more than the least that polishes"
+    assert ended <= mended
+    assert phases.cost(polished) == ended
+    assert (mending, polishing) == (MEND_TRIES * len(held), POLISH_TRIES * len(held)), "work ends them, and no clock"
 
 
 def test_relaxations_that_would_take_the_time_of_the_steps_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
