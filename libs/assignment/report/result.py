@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from libs.assignment.language.problem import Problem
 from libs.assignment.language.problem_names import CONTAINER
-from libs.assignment.report.explain.comparison import Comparison, compare
 from libs.assignment.report.tables import containers_of, moves_of, specs_of, utilisation_of
 from libs.assignment.solvers.result import DUST, Outcome
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from libs.assignment.report.explain.comparison import Comparison
 
 ROUNDING = 1e-8
 """Relative gaps up to this are rounding errors of a solver, and count as zero."""
@@ -93,6 +94,8 @@ class Result(Outcome):
 
         Raises: BadValues if `other` has a different number of objects, or names containers that the problem lacks.
         """
+        from libs.assignment.report.explain.comparison import compare  # its kernels take long to load
+
         return compare(self.problem, self.assignment, other.assignment)
 
     def to_dict(self) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from libs.assignment.language.labels import Labels
 from libs.assignment.language.problem import Problem
 from libs.assignment.language.problem_names import CONTAINER
 from libs.assignment.language.specs.utilisation import utilisation
-from libs.assignment.report.explain.terms import Terms
 
 
 def moves_of(problem: Problem, assignment: Ints) -> pa.Table:
@@ -55,6 +54,8 @@ def specs_of(problem: Problem, assignment: Ints) -> pa.Table:
     after     the value of the spec in the answer
     broken    whether a constraint is broken in the answer; null for a goal
     """
+    from libs.assignment.report.explain.terms import Terms  # its kernels take long to load
+
     terms = Terms(Compiled.of(problem))
     before, after = terms.values(problem.initial), terms.values(assignment)
     constraints, goals = problem.constraints, problem.goals

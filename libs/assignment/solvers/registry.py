@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
+from typing import cast
 
 from libs.assignment.language.errors import UnknownName
-from libs.assignment.solvers.auto import solve_auto
-from libs.assignment.solvers.local.solver import solve_local
-from libs.assignment.solvers.mip import solve_mip
-from libs.assignment.solvers.partitioned.solver import solve_partitioned
-from libs.assignment.solvers.portfolio.solver import solve_portfolio
-from libs.assignment.solvers.price.solver import solve_price
 from libs.assignment.solvers.result import Outcome
 
-SOLVERS: dict[str, Callable[..., Outcome]] = {
-    "auto": solve_auto,
-    "local": solve_local,
-    "mip": solve_mip,
-    "partitioned": solve_partitioned,
-    "portfolio": solve_portfolio,
-    "price": solve_price,
+SOLVERS = {
+    "auto": "auto",
+    "local": "local.solver",
+    "mip": "mip",
+    "partitioned": "partitioned.solver",
+    "portfolio": "portfolio.solver",
+    "price": "price.solver",
 }
+"""Name of a solver -> its module. A module is imported at its first use, because its kernels take long to load."""
 
 
 def solver_named(name: str) -> Callable[..., Outcome]:
     """Return the solver of a name. Raises UnknownName with the nearest name."""
     if name not in SOLVERS:
         raise UnknownName("solvers", "solver", str(name), SOLVERS)
-    return SOLVERS[name]
+    module = import_module(f"libs.assignment.solvers.{SOLVERS[name]}")
+    return cast(Callable[..., Outcome], getattr(module, f"solve_{name}"))
