@@ -135,6 +135,7 @@ def solve_mip(
     restarts: bool = True,
     heuristics: float = 0.05,
     presolve: bool = True,
+    symmetry: bool = True,
     tolerance: float | None = None,
     progress: Progress | None = None,
     improved: Improved | None = None,
@@ -146,6 +147,7 @@ def solve_mip(
     restarts    whether to presolve again once enough columns are fixed. This pays in long searches only
     heuristics  share of the effort spent on better points rather than on bounds
     presolve    reduce the model first
+    symmetry    look for columns that may change places, so that the tree tries one of them only
     tolerance   largest violation of rows, integrality and prices. None: HiGHS's own, 1e-6 and 1e-7
     """
     scaling = scaled(model)
@@ -156,6 +158,7 @@ def solve_mip(
     _option(highs, "random_seed", seed)
     _option(highs, "mip_allow_restart", restarts)
     _option(highs, "presolve", "choose" if presolve else "off")
+    _option(highs, "mip_detect_symmetry", symmetry)
     if tolerance is not None:
         for name in ("mip_feasibility_tolerance", "primal_feasibility_tolerance", "dual_feasibility_tolerance"):
             _option(highs, name, tolerance)

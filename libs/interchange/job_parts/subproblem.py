@@ -31,7 +31,7 @@ def write_subproblem(one: Subproblem) -> bytes:
         "offset": model.offset,
         "left_s": left_s if math.isfinite(left_s) else None,
         "searches": search is not None,
-        "bound_nodes_max": one.nodes_max,
+        "bounds": one.bounds,
     }
     arrays = {name: getattr(model, name) for name in (*_COLUMNS, *_ROWS, "integer")}
     matrix = model.matrix
@@ -64,7 +64,7 @@ def read_subproblem(content: bytes) -> Subproblem:
             ),
             until=math.inf if left_s is None else time.perf_counter() + float(left_s),
             search=_search(numbers, arrays, rows, columns) if numbers["searches"] else None,
-            nodes_max=None if (nodes_max := numbers["bound_nodes_max"]) is None else int(nodes_max),
+            bounds=bool(numbers["bounds"]),
         )
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise NotReadable(f"it is no subproblem: {error}") from error

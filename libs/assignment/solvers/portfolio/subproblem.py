@@ -36,18 +36,18 @@ class CountSearch:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Subproblem:
-    """One program: without `search` and `nodes_max`, only the relaxation of `model` is wanted.
+    """One program: without `search`, only the relaxation of `model` is wanted.
 
-    model      the program, with c columns
-    until      time.perf_counter() at which the solve must end; inf: no limit
-    search     the search for whole counts
-    nodes_max  most nodes of a tree that bounds the cost of whole counts
+    model   the program, with c columns
+    until   time.perf_counter() at which the solve must end; inf: no limit
+    search  the search for whole counts
+    bounds  whether the search is for a bound of the cost of whole counts, and not for a better point
     """
 
     model: Model
     until: float
     search: CountSearch | None = None
-    nodes_max: int | None = None
+    bounds: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

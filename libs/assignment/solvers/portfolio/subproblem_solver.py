@@ -22,9 +22,7 @@ WHOLE = 1e-6
 def solve_subproblem(one: Subproblem, cancelled: Callable[[], bool] | None = None) -> Answer:
     """Return the answer to `one`. It depends on nothing else, unless the time is up or `cancelled` returns True."""
     if one.search is not None:
-        return _searched(one.model, one.search, one.until, cancelled)
-    if one.nodes_max is not None:
-        return _bounded(one.model, one.nodes_max, one.until, cancelled)
+        return (_bounded if one.bounds else _searched)(one.model, one.search, one.until, cancelled)
     found = solve_lp(one.model, "ipm", Limits(time_s_max=one.until - time.perf_counter()), cancelled=cancelled)
     return Answer(x=found.x, price=found.price, optimal=found.optimal, timed_out=found.timed_out)
 
@@ -36,15 +34,9 @@ def _searched(model: Model, search: CountSearch, until: float, cancelled: Callab
     counts.
     """
     start, counts = search.start, search.counts
-    limits = Limits(
-        nodes_max=search.nodes_max,
-        absolute_gap=search.absolute_gap,
-        relative_gap=0.0,
-        time_s_max=until - time.perf_counter(),
-    )
     found = solve_mip(
         loosened(model, search.loose),
-        limits,
+        _limits_of(search, until),
         start=start,
         seed=search.seed,
         restarts=False,
@@ -68,15 +60,32 @@ def _searched(model: Model, search: CountSearch, until: float, cancelled: Callab
     return Answer(x=x, gained=gained, timed_out=found.timed_out) if gained > 0 else nothing
 
 
-def _bounded(model: Model, nodes_max: int, until: float, cancelled: Callable[[], bool] | None) -> Answer:
-    """Return a lower bound of the cost of whole counts, from a tree of at most `nodes_max` nodes.
+def _bounded(model: Model, search: CountSearch, until: float, cancelled: Callable[[], bool] | None) -> Answer:
+    """Return a lower bound of the cost of whole counts, from a tree that ends where it meets the known point.
 
-    Rows are loosened, so that the tree does not lose points that just fit.
+    The trees are small, so that presolve and a search for symmetry would take most of the time.
     """
-    limits = Limits(nodes_max=nodes_max, relative_gap=0.0, time_s_max=until - time.perf_counter())
-    loose = loosened(model, np.arange(len(model.row_lower)))
-    found = solve_mip(loose, limits, restarts=False, heuristics=0.0, cancelled=cancelled)
+    found = solve_mip(
+        loosened(model, search.loose),
+        _limits_of(search, until),
+        start=search.start,
+        seed=search.seed,
+        restarts=False,
+        heuristics=0.0,
+        presolve=False,
+        symmetry=False,
+        cancelled=cancelled,
+    )
     return Answer(x=None, bound=-math.inf if found.infeasible else found.bound, timed_out=found.timed_out)
+
+
+def _limits_of(search: CountSearch, until: float) -> Limits:
+    return Limits(
+        nodes_max=search.nodes_max,
+        absolute_gap=search.absolute_gap,
+        relative_gap=0.0,
+        time_s_max=until - time.perf_counter(),
+    )
 
 
 def _implied(model: Model, time_s_max: float) -> Floats | None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,16 +19,20 @@ from libs.assignment.language.arrays import Floats, Ints
 from libs.assignment.model.lowered import Lowered
 from libs.assignment.solvers.portfolio.containers_of import Shares
 from libs.assignment.solvers.portfolio.submodel import Submodel, at_prices, restrict
-from libs.assignment.solvers.portfolio.subproblem import Answer, Pool, Subproblem
+from libs.assignment.solvers.portfolio.subproblem import Answer, CountSearch, Pool, Subproblem
 from libs.mip.bound import bound_from_prices, reduced_costs, usable_prices
 from libs.mip.model import Model
 
-NODES, NODES_MIN, NODES_MAX = 20_000, 200, 5_000
+NODES, NODES_MIN, NODES_MAX = 2_000, 20, 50
 """Nodes of the trees of all containers together, and the least and the most for one of them."""
 COUNTS_MAX = 10_000
 """Most counts of all containers that are solved by themselves, so that a large problem does not wait for its bound."""
-REST = 0.0005
-"""Share of the bound. Containers that can raise it by less than this, all together, are not solved."""
+REST = 0.001
+"""Share of the bound. Containers that can raise it by less than this, all together, are not solved. The trees of all
+others may together leave as much open.
+"""
+ROUNDING = 1e-6
+"""Relative tolerance, for rounding in sums of floats."""
 
 
 def whole_bound(
@@ -52,11 +57,14 @@ def whole_bound(
     if not math.isfinite(bound) or not shares.separable or model.matrix.shape[0] != lowered.model.matrix.shape[0]:
         return bound, False
     activity, classes = model.matrix @ x, len(lowered.classes.size)
-    chosen = _dearest(lowered, shares, _slack(model, shares, price, x, activity), REST * max(1.0, abs(bound)))
+    rest = REST * max(1.0, abs(bound))
+    chosen = _dearest(lowered, shares, _slack(model, shares, price, x, activity), rest)
     subs = [restrict(model, np.flatnonzero(shares.of(chosen[k : k + 1])), x, activity) for k in range(len(chosen))]
     subs = [at_prices(lowered, sub, price[:classes]) for sub in subs]
-    nodes_max = min(max(NODES // max(len(subs), 1), NODES_MIN), NODES_MAX)
-    asked = [Subproblem(model=sub.model, until=until, nodes_max=nodes_max) for sub in subs]
+    parts = max(len(subs), 1)
+    nodes_max = min(max(NODES // parts, NODES_MIN), NODES_MAX)
+    trees = [_tree(sub, price[sub.rows], x[sub.columns], nodes_max, rest / parts) for sub in subs]
+    asked = [Subproblem(model=model, until=until, search=search, bounds=True) for model, search in trees]
     found = [each.result() for each in [pool.submit(one, cancelled) for one in asked]]
     gained = sum(_gained(sub, price, x, answer) for sub, answer in zip(subs, found, strict=True))
     return bound + gained, any(answer.timed_out for answer in found)
@@ -83,6 +91,34 @@ def _dearest(lowered: Lowered, shares: Shares, slack: Floats, rest: float) -> In
     left = slack.sum() - np.cumsum(slack[order]) + slack[order]
     counts = np.cumsum(np.bincount(lowered.container, minlength=len(slack))[order])
     return np.asarray(order[(left > rest) & (counts <= COUNTS_MAX)])
+
+
+def _tree(sub: Submodel, price: Floats, x: Floats, nodes_max: int, gap: float) -> tuple[Model, CountSearch]:
+    """Return the program of one container, and the search for its bound.
+
+    price, x   of the rows and columns of `sub`: the prices, and the best point known
+    nodes_max  most nodes
+    gap        gap at which the tree is good enough
+    """
+    model = sub.model
+    most = float((model.cost * x).sum())
+    slack = most - bound_from_prices(model, price) + ROUNDING * max(1.0, abs(most))
+    search = CountSearch(
+        start=x, counts=0, loose=np.arange(len(sub.rows)), nodes_max=nodes_max, absolute_gap=gap, seed=0
+    )
+    return _cheaper(model, reduced_costs(model, price), slack), search
+
+
+def _cheaper(model: Model, reduced: Floats, slack: float) -> Model:
+    """Return `model` with narrower bounds of columns. Points that cost at most `slack` above the bound keep them.
+
+    reduced  (C,) the reduced costs: a column that leaves its cheaper bound by d costs at least |reduced| d
+    """
+    room = np.divide(slack, np.abs(reduced), out=np.full(len(reduced), np.inf), where=reduced != 0)
+    room = np.where(model.integer, np.floor(room + ROUNDING), room)
+    lower = np.where(reduced < 0, np.maximum(model.lower, model.upper - room), model.lower)
+    upper = np.where(reduced > 0, np.minimum(model.upper, model.lower + room), model.upper)
+    return replace(model, lower=lower, upper=upper)
 
 
 def _gained(sub: Submodel, price: Floats, x: Floats, answer: Answer) -> float:

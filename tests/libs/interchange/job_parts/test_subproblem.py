@@ -33,7 +33,7 @@ def search(seed: int) -> Subproblem:
 
 
 def bound(seed: int) -> Subproblem:
-    return Subproblem(model=knapsack(seed), until=math.inf, nodes_max=50)
+    return replace(search(seed), bounds=True)
 
 
 @pytest.mark.parametrize(("make", "has_point"), [(relaxation, True), (search, True), (bound, False)])
