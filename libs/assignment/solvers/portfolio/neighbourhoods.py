@@ -49,13 +49,14 @@ class Effort:
     columns     most counts that are free, unless the neighbourhood uses more already
     containers  most containers
     nodes       most nodes of branch and bound
-    gap_share   gap at which branch and bound stops, as a share of the excess of the containers
+    gap_share   gap at which branch and bound stops, as a share of the excess of the containers times their fatigue: a
+                container that gained little before is solved more exactly
     """
 
     columns: int = 150
     containers: int = 5
     nodes: int = 10
-    gap_share: float = 0.1
+    gap_share: float = 0.3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -211,7 +212,8 @@ class Search:
         sub = with_lent(self.lowered, self.model, sub, self._sink_of, lent)
         self.free -= lent
         self.busy[chosen] = True
-        slack = max(self.effort.gap_share * float(self.excess[chosen].sum()), LEAST_GAIN * max(1.0, abs(self.total)))
+        hoped = float((self.excess * self.fatigue)[chosen].sum())
+        slack = max(self.effort.gap_share * hoped, LEAST_GAIN * max(1.0, abs(self.total)))
         search = CountSearch(
             start=self.x[columns],
             counts=len(counts),

@@ -280,13 +280,16 @@ class Phases:
         self.watch.note(timed_out=search.timed_out)
         # a solver's tolerance lets some violations pass
         found = self.better(self._restored(search.counts, counts), counts)
-        return found if found is counts else self._down(walk, relaxation, found)
+        return found if found is counts else self._down(walk, relaxation, found, since=counts)
 
-    def _down(self, walk: Walk, relaxation: Relaxation, counts: Ints) -> Ints:
-        """Return `counts` after steps on counts, until no step saves anything or the watch ends the search."""
+    def _down(self, walk: Walk, relaxation: Relaxation, counts: Ints, since: Ints | None = None) -> Ints:
+        """Return `counts` after steps on counts, until no step saves anything or the watch ends the search.
+
+        since  counts (Q,) from which an earlier call found no step
+        """
         excess = Excess(self.lowered, self.model, self.shares, relaxation)
         least = LEAST_GAIN * self._size(relaxation, counts, relaxation.bound)
-        return self.better(walk.down(counts, least, excess, self.watch.stop), counts)
+        return self.better(walk.down(counts, least, excess, self.watch.stop, since=since), counts)
 
     def _without_ties(self, counts: Ints) -> Ints:
         """Return `counts` after single steps in the objective `stated`, which has the costs that break ties."""

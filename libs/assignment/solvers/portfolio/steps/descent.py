@@ -55,7 +55,14 @@ class Walk:
         self.tried = 0
 
     def down(
-        self, counts: Ints, least: float, guide: Guide, stop: Callable[[], bool], tries_max: int = UNLIMITED
+        self,
+        counts: Ints,
+        least: float,
+        guide: Guide,
+        stop: Callable[[], bool],
+        tries_max: int = UNLIMITED,
+        *,
+        since: Ints | None = None,
     ) -> Ints:
         """Return counts (Q,) that cost no more than `counts` (Q,) and break no further limit.
 
@@ -64,11 +71,12 @@ class Walk:
         guide      tells which containers to visit, and which counts to fill
         stop       returns True to end the descent
         tries_max  number of changes to evaluate, after which no further double step begins
+        since      counts (Q,) from which this descent found no step. It visits only the containers that differ
         """
         n = self.network
         if n is None or stop():
             return counts
-        s = self._after_transfers(n, counts, least, stop)
+        s = self._after_transfers(n, counts, least, stop, since)
         while not stop() and s.tried[0] < tries_max:
             order = self._worst_first(s, guide, least)
             if not len(order):
@@ -88,11 +96,15 @@ class Walk:
             return counts
         return self._counts(self._after_transfers(n, counts, least, stop), len(counts))
 
-    def _after_transfers(self, n: Network, counts: Ints, least: float, stop: Callable[[], bool]) -> State:
-        """Return the state of `counts` after single steps."""
+    def _after_transfers(
+        self, n: Network, counts: Ints, least: float, stop: Callable[[], bool], since: Ints | None = None
+    ) -> State:
+        """Return the state of `counts` after single steps. `since` as in `down`."""
         s = state_of(n, self.lowered.point_of(counts))
         measure(n, s)
         containers = len(self.lowered.problem.containers)
+        if since is not None:
+            s.waiting[:] = np.bincount(self.lowered.container[counts != since], minlength=containers) > 0
         steps = max(1, VISITS // (len(s.step) + 2 * len(counts) // containers))  # a step looks at two containers
         while transfer(n, s, least, steps) == steps and not stop():
             pass
