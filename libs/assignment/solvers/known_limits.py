@@ -31,7 +31,7 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
     "partitioned": ("part_solver", "executor"),
 }
 """Further keyword arguments of each solver."""
-BEGIN_AT_START = frozenset({"local", "mip"})
+BEGIN_AT_START = frozenset({"local", "mip", "portfolio"})
 """Solvers that can search from a start."""
 RENAMED = {"nodes_max": "exact_nodes_max", "relative_gap": "exact_gap"}
 """Field of Limits -> setting of the portfolio."""

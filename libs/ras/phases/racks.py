@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from libs.assignment import Filter, GroupCountSpec, Limit, Limits, Problem, Resu
 from libs.domain.arrays import Indices, Ints
 from libs.domain.fleet import FleetSnapshot
 from libs.plan_check.churn import ChurnBudget, needs_repair
+from libs.ras.bundle_limits import with_time
 from libs.ras.evaluate import above_rack_limit, evaluate
 from libs.ras.extraction import extract_targets
 from libs.ras.phases.churn_left import keeps_budget, most_preemptions
@@ -24,11 +25,11 @@ from libs.ras.statement import Statement, add_priced, state_region
 from libs.ras.statement_names import OBJECTIVE, RACK, RESERVATION, RRU
 
 NAME = "racks"
-SOLVER = "mip"
-COUNTS_MAX = 2_500
+SOLVER = "portfolio"
+COUNTS_MAX = 10_000
 """Most counts of one model. Reservations beyond it are refined one model after the other, the worst first."""
-NODES_MAX, GAP = 100, 0.01
-"""Most nodes of the branch and bound of one model, and the relative gap at which it ends."""
+NEIGHBOURHOODS_MAX = 4
+"""Most neighbourhoods of one model. Steps on counts find most of what is to be found."""
 _LEAST_GAIN = 1e-6
 _STOPS = {StoppedBy.TIME: "time", StoppedBy.CANCELLED: "cancelled"}
 
@@ -39,8 +40,7 @@ def spread_racks(
     """Return the plan `target` (S,) with better racks, and a report; None if no reservation stands badly.
 
     The worst reservations, up to `rack_phase_share` of all, are solved with all goals and with racks, while all other
-    reservations keep their servers. Each is solved alone first, which is quick, and then with others, so that they
-    exchange servers. The answer costs less in total, and no reservation has more of any term than in
+    reservations keep their servers. The answer costs less in total, and no reservation has more of any term than in
     `target`, moves and racks excepted: see kept_terms.py. It keeps to the churn budget `budget`.
     """
     chosen, waiting = worst(snapshot, target)
@@ -48,12 +48,11 @@ def spread_racks(
         return target, None
     began, run = evaluate(snapshot, target), _Refined(target=target)
     together = list(batches(snapshot, chosen))
-    alone = [batch[k : k + 1] for batch in together if len(batch) > 1 for k in range(len(batch))]
-    for number, some in enumerate([*alone, *together]):
+    for some in together:
         if clock.is_over():
             run.stopped_by = clock.stopped_by
             break
-        run.refine(snapshot, some, budget, limits, clock, seed, last=number >= len(alone))
+        run.refine(snapshot, some, budget, limits, clock, seed)
     solved = np.isin(chosen, run.seen)
     score = evaluate(snapshot, run.target)
     others = began.total - began.rack_spread - began.stability - (score.total - score.rack_spread - score.stability)
@@ -77,7 +76,7 @@ def spread_racks(
 class _Refined:
     """The plan so far, with the reservations that it refined.
 
-    models       number of the last models, of which each reservation is in one
+    models       number of models, of which each reservation is in one
     cost, bound  the sums of their costs and bounds
     """
 
@@ -102,13 +101,8 @@ class _Refined:
         limits: Limits,
         clock: Clock,
         seed: int,
-        *,
-        last: bool,
     ) -> None:
-        """Solve the reservations `some`, and keep the answer if it is better and no term of a reservation grows.
-
-        last  whether this is the last model for them, whose bound counts
-        """
+        """Solve the reservations `some`, and keep the answer if it is better and no term of a reservation grows."""
         few = FewReservations.of(snapshot, self.target, some)
         found, answer = _solved(few, state_racks(few), limits, clock, seed)
         if budget is not None and not keeps_budget(budget, snapshot, self.target, few.in_whole(self.target, answer)):
@@ -126,9 +120,8 @@ class _Refined:
             self.target, cost = whole, better
         self.seen += some.tolist()
         self.counts = max(self.counts, 0 if found.size is None else found.size.counts)
-        if last:
-            self.models += 1
-            self.cost, self.bound = self.cost + cost, self.bound + min(max(sum(found.bound[1:]), 0.0), cost)
+        self.models += 1
+        self.cost, self.bound = self.cost + cost, self.bound + min(max(sum(found.bound[1:]), 0.0), cost)
         self.stopped_by = _STOPS.get(found.stopped_by, self.stopped_by)
 
 
@@ -136,13 +129,11 @@ def _solved(
     few: FewReservations, statement: Statement, limits: Limits, clock: Clock, seed: int
 ) -> tuple[Result, Indices]:
     """Return the answer of the solver, and the binding (N,) of the servers of `few` that follows."""
+    most = limits.neighbourhoods_max
+    tries = NEIGHBOURHOODS_MAX if most is None else min(most, NEIGHBOURHOODS_MAX)
     found = solve(
         statement.problem,
-        Limits(
-            time_s_max=clock.left_s,
-            nodes_max=NODES_MAX if limits.nodes_max is None else limits.nodes_max,
-            relative_gap=GAP if limits.relative_gap is None else limits.relative_gap,
-        ),
+        replace(with_time(limits, clock.left_s), neighbourhoods_max=tries),
         solver=SOLVER,
         start=statement.assignment(few.planned),
         seed=seed,

@@ -59,6 +59,7 @@ def solve_portfolio(
     problem: Problem,
     limits: PortfolioLimits | SearchLimits | None = None,
     *,
+    start: Ints | None = None,
     seed: int = 0,
     progress: Listener | None = None,
     cancelled: Cancelled | None = None,
@@ -71,6 +72,7 @@ def solve_portfolio(
     With enough time the same problem and seed give the same answer on any machine. Raises NotLowerable if the problem
     has no form as a mixed-integer program.
 
+    start     (N,) an assignment to begin from, if it is better than the initial assignment (legal_start.begun_at)
     compiled  the compiled problem, if the caller has it already
     deadline  the clock of an enclosing solve; it replaces time_s_max
     pool      solves parts of a relaxation and neighbourhoods; None: threads of this process
@@ -84,10 +86,12 @@ def solve_portfolio(
     try:
         lowered = lower_compiled(compiled, until=began + limits.time_s_max)
     except TimeUp:
-        return unbuilt(compiled, deadline, solver="portfolio", seed=seed)
+        return unbuilt(compiled, deadline, solver="portfolio", seed=seed, start=start)
     build_s = time.perf_counter() - began
     with ThreadPool() if pool is None else nullcontext(pool) as solving:
         run = _Run(lowered, limits, began, seed, Caller(began, compiled.unit, progress, cancelled), solving)
+        if start is not None:
+            run.begin_at(lowered.counts(begun_at(lowered.compiled, start)))
         run.solve_all()
     placing = time.perf_counter()
     best = begun_at(lowered.compiled, lowered.assignment(run.counts))  # rows hold only up to a solver's tolerance
@@ -158,6 +162,11 @@ class _Run:
         self._most: list[float] = []
         self._remember(lowered.point_of(self.counts))
         self._not_followed: tuple[str, ...] = ()
+
+    def begin_at(self, counts: Ints) -> None:
+        """Begin the search at `counts` (Q,), which are no worse than the start of the problem."""
+        self.counts = counts
+        self._remember(self.lowered.point_of(counts))
 
     def solve_all(self) -> None:
         """Minimise broken constraints, then search all goals together, and then each goal by itself.

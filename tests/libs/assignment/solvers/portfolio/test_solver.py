@@ -264,3 +264,15 @@ def test_limits_must_make_sense(field: str, value: float) -> None:
 def test_a_stall_is_of_one_try_at_least() -> None:
     with pytest.raises(BadValues, match="stall = 0; expected 1 or more"):
         PortfolioLimits(stall=0)
+
+
+@pytest.mark.parametrize("limits", [SEARCHED, PortfolioLimits()])
+def test_it_begins_at_a_better_start_and_never_at_a_worse_one(limits: PortfolioLimits) -> None:
+    problem = world(5)
+    good = solve_portfolio(problem, SEARCHED)
+    kept = solve_portfolio(problem, replace(limits, time_s_max=0), start=good.assignment)
+    assert np.array_equal(kept.assignment, good.assignment)
+    held = solve_portfolio(problem, replace(limits, time_s_max=0), start=np.zeros(len(problem.objects), np.int64))
+    assert np.array_equal(held.assignment, problem.initial)
+    again = solve_portfolio(problem, limits, start=good.assignment)
+    assert again.objective[1] <= good.objective[1]
