@@ -13,6 +13,7 @@ from libs.domain.arrays import Bools, Floats, Indices, Ints, Names
 from libs.domain.canary import PER_RESERVATION, Canary
 from libs.domain.domain_kind import MSB_KIND, UNPLACED, DomainKind, DomainLoss, unplaced_name
 from libs.domain.policy import RegionPolicy
+from libs.domain.power import Power
 from libs.domain.reservation import PRIORITY_MIDDLE
 from libs.domain.rru_catalogue import RegionCatalogue
 
@@ -191,6 +192,7 @@ class FleetSnapshot:
     cost_units       (T,)       cost units of one server of each hardware type, above 0. None: costs per RRU count each
                      reservation's own RRU, as in the interchange format
     canary           a new policy on trial, whose prices some reservations have; None: all have those of `policy`
+    power            the watts of hardware types, and the limits of domains; None: there are neither
     """
 
     region: str
@@ -204,6 +206,7 @@ class FleetSnapshot:
     promised_rru: Floats | None = None
     cost_units: Floats | None = None
     canary: Canary | None = None
+    power: Power | None = None
 
     def price(self, name: str) -> Floats:
         """Return the (R,) price of each reservation: a field of the policy, one of PER_RESERVATION."""

@@ -64,6 +64,8 @@ class RegionPolicy:
     shortfall_cost: float = _cost(1000.0, "Cost per cost unit of missing capacity")
     """The capacity includes the embedded buffer."""
     affinity_cost: float = _cost(500.0, "Cost per cost unit of RRU outside the affinity band")
+    power_balance_cost: float = _cost(0.0, "Cost per kW that an MSB draws above its even share, in steps; 0: none")
+    """The full cost applies from 8 percentage points above the even share (docs/designs/0055)."""
     shared_buffer_share: float = _share(
         0.0, "Share of each hardware type to keep as its shared buffer; 0: none", simulated=False, lt=1
     )

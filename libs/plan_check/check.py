@@ -11,6 +11,7 @@ from libs.domain.fleet import FREE, FleetSnapshot, TargetPlan
 from libs.domain.violation import Violation
 from libs.plan_check.churn import check_churn
 from libs.plan_check.hard_limits import check_hard_limits
+from libs.plan_check.power_limits import check_power
 from libs.plan_check.regression import TOLERANCE, check_regression, shortfall_rru
 
 SHOWN_MAX = 20
@@ -49,6 +50,7 @@ def check_legal(snapshot: FleetSnapshot, plan: TargetPlan) -> list[Violation]:
       one in planned maintenance gets none, and one that is booked for others neither. Keeping its binding is always
       legal.
     - No new binding breaks a hard limit of its reservation (check_hard_limits).
+    - New bindings add no more power to a domain than its limit has room for (check_power).
     - A server that is down is not freed, because that helps no other reservation.
     - A server that is leaving is freed only if the servers that stay already cover its reservation.
     """
@@ -70,6 +72,7 @@ def check_legal(snapshot: FleetSnapshot, plan: TargetPlan) -> list[Violation]:
         *_servers(snapshot, plan, new & servers.booked, "Booked", "it is booked for a reservation that begins later"),
         *_servers(snapshot, plan, new & servers.leaving, "Leaving", "it will be retired"),
         *check_hard_limits(snapshot, target),
+        *check_power(snapshot, target),
         *_servers(
             snapshot, plan, given_up & needed, "GivenUpTooEarly", "its reservation is not covered without it yet"
         ),

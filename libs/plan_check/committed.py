@@ -11,6 +11,7 @@ import numpy as np
 from libs.domain.arrays import Bools, Floats, Ints
 from libs.domain.plan_changes import NONE, LimitedDomains, PlanChanges, TouchedReservations
 from libs.domain.policy import RegionPolicy
+from libs.domain.power_bounds import PowerBounds
 from libs.domain.reservation import ROUNDING
 from libs.domain.violation import Violation
 from libs.plan_check.hard_limits import beyond_domains
@@ -96,11 +97,14 @@ def shorter(capacity_rru: Floats, before: Floats, after: Floats) -> Bools:
     return np.asarray(after > np.where(before > rounding, before + rounding, rounding))
 
 
-def check_committed(changes: PlanChanges, kept: Bools, policy: RegionPolicy, planned: Floats) -> list[Violation]:
+def check_committed(
+    changes: PlanChanges, kept: Bools, policy: RegionPolicy, planned: Floats, power: PowerBounds | None = None
+) -> list[Violation]:
     """Return every violation of the `kept` (N,) changes; empty if they may be committed.
 
     planned   (Q,) RRU by which the checked plan itself makes a reservation shorter; not 0 only if the policy does not
               fix first
+    power     the limits on power, and what each change adds; None: there are none
 
     - No kept change is of a server that changed, or of one that is down, leaving or useless where it would go.
     - No reservation ends below both its promise and what it had, except as planned. The penalty of a reservation, or
@@ -108,6 +112,7 @@ def check_committed(changes: PlanChanges, kept: Bools, policy: RegionPolicy, pla
     - No reservation comes above a hard limit on one domain, or further above it, or gets more servers beyond the most
       domains.
     - No reservation gives up servers that are leaving before others cover it.
+    - No limit on power is exceeded, or further exceeded.
     """
     q = changes.touched
     illegal = kept & (changes.changed | ((changes.to != NONE) & (changes.to_rru <= 0)))
@@ -121,6 +126,10 @@ def check_committed(changes: PlanChanges, kept: Bools, policy: RegionPolicy, pla
         tolerance = TOLERANCE * np.maximum(1.0, q.capacity_rru)[:, None]
         crowded = (now[0] > was[0]).any(axis=1) | (now[1] > was[1] + tolerance).any(axis=1) | (now[2] > was[2])
         found += _each(q, "DomainLimitExceeded", np.asarray(crowded, bool), before, after)
+    if power is not None:
+        for row in np.flatnonzero(power.beyond(kept)):
+            message = f"{power.name[row]} has too little power for its new servers"
+            found.append(Violation(reason="PowerLimitExceeded", message=message))
     grown, weight = after.penalty - before.penalty, q.penalty_weight
     if policy.fix_first:
         worse = grown > TOLERANCE * np.maximum(1.0, before.penalty)

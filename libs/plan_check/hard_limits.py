@@ -14,6 +14,7 @@ from libs.domain.domain_limits import MSB
 from libs.domain.fleet import FleetSnapshot
 from libs.domain.limited_kinds import LimitedKind, limited_kinds
 from libs.domain.violation import Violation
+from libs.plan_check.power_limits import above_limits_kw
 from libs.plan_check.regression import by_place
 
 _ROUNDING = 1e-6
@@ -60,14 +61,15 @@ def excess_by_kind(snapshot: FleetSnapshot, kind: LimitedKind, binding: Indices)
 
 
 def excess(snapshot: FleetSnapshot, binding: Indices) -> float:
-    """Return by how much `binding` breaks hard limits: servers outside, and the excess of each kind in cost units.
+    """Return by how much `binding` breaks hard limits: servers outside, the excess of each kind in cost units, and kW
+    above limits.
 
     Servers that plans may not count on do not count.
     """
     servers = outside(snapshot, binding) & snapshot.servers.lasting
     priced = snapshot.in_cost_units()
     above = sum(float(excess_by_kind(priced, kind, binding).sum()) for kind in limited_kinds(priced))
-    return float(servers.sum()) + above
+    return float(servers.sum()) + above + above_limits_kw(snapshot, binding)
 
 
 def check_hard_limits(snapshot: FleetSnapshot, target: Indices) -> list[Violation]:

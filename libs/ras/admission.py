@@ -19,6 +19,7 @@ from libs.ras.coverable import coverable_rru
 from libs.ras.evaluate import coverage_of, kinds_survived, worst_domain
 from libs.ras.hard_limits import broken, has_limits, limits_in_words, limits_of, ways_out, without_limits
 from libs.ras.largest_possible import Potential, potential_of
+from libs.ras.power_relief import full_in_words, full_limits, without_power_limits
 from libs.ras.shortage import describe_shortage, stock_of
 from libs.ras.single_reservation import alone, own_and_free
 from libs.ras.solve import plan_target_bindings
@@ -70,10 +71,13 @@ def admit(snapshot: FleetSnapshot, reservation: int, *, cancelled: Callable[[], 
             granted_servers=gained,
         )
         numbers |= found.numbers
-        message = found.message + _barred(snapshot, reservation, rounding_rru, cancelled)
+        reason, message = found.reason, found.message + _barred(snapshot, reservation, rounding_rru, cancelled)
+        unfed = _unfed(snapshot, reservation, plan, short, cancelled)
+        if unfed:
+            reason, message = "PowerLimits", message + unfed
         if coverable:
             message += f" Its own and the free servers could cover {coverable:.6g} RRU now."
-        return Verdict(phase="degraded", reason=found.reason, message=message, numbers=numbers, plan=plan)
+        return Verdict(phase="degraded", reason=reason, message=message, numbers=numbers, plan=plan)
     servers_outside, above = broken(snapshot, reservation, plan.target)
     if servers_outside or above > rounding_rru:
         numbers |= {"servers_outside": float(servers_outside), "above_limits": above}
@@ -116,6 +120,24 @@ def _barred(snapshot: FleetSnapshot, r: int, rounding_rru: float, cancelled: Cal
             limit = f"its hard limit {some[0].name}" if len(some) == 1 else "its hard limits"
             return f" Without {limit} the free servers would be enough ({limits_in_words(snapshot, r)})."
     return ""
+
+
+def _unfed(
+    snapshot: FleetSnapshot, r: int, plan: TargetPlan, short_rru: float, cancelled: Callable[[], bool] | None
+) -> str:
+    """Return a sentence if reservation `r` would lack less than `short_rru` without the limits on power; else ""."""
+    full = full_limits(snapshot, r, plan.target)
+    if not full:
+        return ""
+    freer = without_power_limits(snapshot)
+    fed = plan_with_free_servers(freer, r, QUICK, cancelled=cancelled)
+    gained = short_rru - float(coverage_of(freer, fed.target).shortfall[r])
+    if gained <= ROUNDING * float(snapshot.reservations.capacity_rru[r]):
+        return ""
+    return (
+        f" Free servers with {gained:.4g} RRU more are below limits on power that have no room for them: "
+        f"{full_in_words(full)}."
+    )
 
 
 def refusal_of(snapshot: FleetSnapshot, reservation: int) -> Verdict | None:

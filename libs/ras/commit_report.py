@@ -8,13 +8,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from libs.domain.fleet import FleetSnapshot, TargetPlan
+from libs.domain.fleet import FREE, FleetSnapshot, TargetPlan
 from libs.domain.plan_changes import NONE, PlanChanges
 from libs.domain.reservation import Coverage
 from libs.plan_check.churn import counted_preemptions
 from libs.ras.buffer_bound import embedded_buffers
 from libs.ras.committable_changes import Settled, Why
 from libs.ras.evaluate import evaluate
+from libs.ras.power_report import report_power
 from libs.ras.solve_result import SolveReport
 
 _SHOWN_MAX = 5
@@ -56,7 +57,8 @@ def committed_report(
     churn = report.churn
     if churn is not None:
         churn = replace(churn, planned=counted_preemptions(snapshot, committed.target))
-    return replace(report, score=score, shortfall_rru=short, churn=churn).as_dict() | {
+    power = report_power(snapshot, np.maximum(snapshot.servers.target, FREE), committed.target)
+    return replace(report, score=score, shortfall_rru=short, churn=churn, power=power).as_dict() | {
         "changes": int(settled.kept.sum()),
         "left_alone": int((~settled.kept).sum()) - dropped,
         "dropped": dropped_of(changes, settled),
@@ -72,7 +74,7 @@ def dropped_of(changes: PlanChanges, settled: Settled) -> list[dict[str, object]
     found: list[dict[str, object]] = []
     name = changes.touched.name
     for r in range(len(changes.touched)):
-        for why in (Why.SHORT, Why.RETIRING, Why.AFFINITY, Why.QUOTA, Why.MSB_SHARE, Why.DOMAIN_LIMIT):
+        for why in (Why.SHORT, Why.RETIRING, Why.AFFINITY, Why.QUOTA, Why.MSB_SHARE, Why.DOMAIN_LIMIT, Why.POWER):
             count = int(((settled.because == r) & (settled.why == why)).sum())
             if count:
                 found.append(
@@ -98,6 +100,8 @@ def _reason(changes: PlanChanges, settled: Settled, r: int, why: Why) -> str:
         return "With them it would break a hard limit on domains: its servers that stay, and these, are too many there."
     if why is Why.QUOTA:
         return "The quota of its owner has no room for these servers. Set a larger quota, or let the owner return some."
+    if why is Why.POWER:
+        return "The limits on power have no room for these servers any more. The next solve finds others."
     if why is Why.AFFINITY:
         return "With the changes that are left it would be further from its datacenters' shares than it is."
     overtaken = int((arriving & ~settled.kept & (settled.because == NONE)).sum())

@@ -37,6 +37,8 @@ class Why(IntEnum):
     """With the server, its new reservation would break a hard limit per kind of domain."""
     QUOTA = 4
     """The server would take the owner of its new reservation above its quota."""
+    POWER = 7
+    """In full, the server would take a domain above its limit on power."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from libs.domain.fleet import FleetSnapshot
+from libs.ras.power_relief import has_power_limits
 from libs.ras.single_reservation import own_and_free
 
 
@@ -13,11 +14,13 @@ def coverable_rru(snapshot: FleetSnapshot, reservation: int) -> float | None:
 
     It is the RRU of all these servers, less the domain with most of them of the kinds whose loss the reservation
     survives: one more server never lowers what survives. None where that is not so: the reservation has shares of
-    datacenters, or hard limits per kind of domain.
+    datacenters, or hard limits per kind of domain. None also if a limit on power has no room for all servers.
     """
     q, servers = snapshot.reservations, snapshot.servers
     limited = bool(np.isfinite(q.msb_limit_rru[reservation]) or q.limits_domains[reservation])
     if limited or not np.isnan(q.affinity_share[reservation]).all():
+        return None
+    if has_power_limits(snapshot):
         return None
     rows = own_and_free(snapshot, reservation)
     rows = rows[servers.lasting[rows] & q.allowed[reservation, snapshot.server_datacenter[rows]]]

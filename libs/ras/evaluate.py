@@ -9,6 +9,7 @@ import numpy as np
 from libs.domain.arrays import Bools, Floats, Indices
 from libs.domain.domain_kind import MSB_KIND, WorstDomain
 from libs.domain.fleet import FleetSnapshot
+from libs.domain.power_balance import balance_cost
 from libs.domain.reservation import ROUNDING
 
 
@@ -60,6 +61,7 @@ class Score:
     buffer               cost of RRU in the largest domain of each kind whose loss a reservation must survive
                          (expression 4)
     surplus              cost of servers above the fewest that could give the capacity
+    power                cost of kW that MSBs draw above the levels of an even region
     short                penalty for RRU that reservations lack (expression 6)
     affinity             penalty for RRU outside the affinity bands (expression 7)
     moved_idle           number of idle servers that leave their reservation
@@ -81,11 +83,12 @@ class Score:
     acquired: int
     shortfall_rru: float
     reservations_short: int
+    power: float = 0.0
 
     @property
     def objective(self) -> float:
-        """Return the sum of expressions 1 to 4, and of the surplus."""
-        return self.stability + self.rack_spread + self.msb_spread + self.buffer + self.surplus
+        """Return the sum of expressions 1 to 4, of the surplus and of the balance of power."""
+        return self.stability + self.rack_spread + self.msb_spread + self.buffer + self.surplus + self.power
 
     @property
     def penalty(self) -> float:
@@ -234,6 +237,7 @@ def evaluate(snapshot: FleetSnapshot, binding: Indices) -> Score:
         acquired=int(((binding >= 0) & (binding != s.target)).sum()),
         shortfall_rru=float(covered.shortfall.sum()),
         reservations_short=int(np.count_nonzero(short_rru(snapshot, covered))),
+        power=balance_cost(snapshot, binding),
     )
 
 

@@ -2,39 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from libs.domain.arrays import Bools, Floats
 from libs.domain.plan_changes import NONE, PlanChanges
-from libs.domain.policy import RegionPolicy
 from libs.domain.quota import QuotaBounds
 from libs.domain.reservation import ROUNDING
-from libs.ras.committable_changes import Settled, Why, settle
+from libs.ras.committable_changes import Why
 
 
-def settle_within(changes: PlanChanges, policy: RegionPolicy, planned: Floats, bounds: QuotaBounds) -> Settled:
-    """Decide which of the changes to commit, like `settle`, so that no owner's cost units pass the owner's limit.
+@dataclass(frozen=True, slots=True, eq=False)
+class QuotaBound:
+    """No owner's cost units pass the owner's limit. An owner that is above its limit already does not rise.
 
-    An owner that is above its limit already does not rise. A reservation counts the most that it may come to hold, or
-    what targets it after the plan if that is more. Changes that would bring too much are barred, and the others are
-    settled again, until every owner is within. It ends: without arrivals a reservation targets no more than before.
-
-    planned, result   as of `settle`; the reason of a barred change is Why.QUOTA
+    A reservation counts the most that it may come to hold, or what targets it after the plan if that is more.
     """
-    barred = np.zeros(len(changes), bool)
-    while True:
-        settled = settle(replace(changes, changed=changes.changed | barred), policy, planned)
-        more = _beyond(changes, bounds, settled.kept)
-        if not more.any():
-            break
-        barred |= more
-    return Settled(
-        kept=settled.kept,
-        because=np.where(barred, changes.to, settled.because).astype(np.int32),
-        why=np.where(barred, Why.QUOTA, settled.why).astype(np.int32),
-    )
+
+    bounds: QuotaBounds
+
+    @property
+    def why(self) -> Why:
+        """Return the reason of a change that would bring too many cost units."""
+        return Why.QUOTA
+
+    def barred(self, changes: PlanChanges, kept: Bools) -> Bools:
+        """Return the kept changes (N,) to bar, the last ones first, so that no owner passes its limit."""
+        return _beyond(changes, self.bounds, kept)
 
 
 def _beyond(changes: PlanChanges, bounds: QuotaBounds, kept: Bools) -> Bools:

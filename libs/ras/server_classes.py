@@ -11,6 +11,7 @@ from libs.domain.domain_limits import MSB
 from libs.domain.fleet import FleetSnapshot
 from libs.domain.limited_kinds import limited_kinds
 from libs.ras.zones import Zones
+from libs.domain.power_use import power_keys
 
 Counts = NDArray[np.int64]
 Index = NDArray[np.intp]
@@ -59,6 +60,9 @@ def places_of(snapshot: FleetSnapshot, position: NDArray[np.int32] | None = None
     for domain, domains in split:
         ranks = np.unique(number, return_inverse=True)[1]  # else many kinds of many domains exceed 64 bits
         number = ranks * domains + domain[rows]
+    for powered in power_keys(snapshot):
+        ranks = np.unique(number, return_inverse=True)[1]
+        number = ranks * (int(powered.max(initial=0)) + 1) + powered[rows]
     _, place, size = np.unique(number, return_inverse=True, return_counts=True)
     of = np.full(len(servers), -1, np.intp)
     of[rows] = place

@@ -8,6 +8,7 @@ import numpy as np
 
 from libs.domain.arrays import Indices
 from libs.domain.fleet import FREE, FleetSnapshot
+from libs.domain.power_balance import as_part
 
 
 def own_and_free(snapshot: FleetSnapshot, reservation: int) -> Indices:
@@ -41,6 +42,9 @@ def alone(snapshot: FleetSnapshot, reservation: int, rows: Indices) -> FleetSnap
 
 
 def with_servers(snapshot: FleetSnapshot, rows: Indices) -> FleetSnapshot:
-    """Return the snapshot with the servers `rows` only, in that order."""
+    """Return the snapshot with the servers `rows` only, in that order. Its power is a part of the region's."""
     s = snapshot.servers
-    return replace(snapshot, servers=replace(s, **{field.name: getattr(s, field.name)[rows] for field in fields(s)}))
+    here = np.zeros(len(s), bool)
+    here[rows] = True
+    some = replace(snapshot, servers=replace(s, **{field.name: getattr(s, field.name)[rows] for field in fields(s)}))
+    return as_part(some, snapshot, here, s.target)

@@ -17,6 +17,7 @@ import numpy as np
 from libs.assignment import Limits, Objective, Pool, Progress, Result, StoppedBy, solve
 from libs.domain.arrays import Bools, Indices, Ints
 from libs.domain.fleet import FREE, FleetSnapshot, TargetPlan
+from libs.domain.power_use import beyond_w
 from libs.plan_check.churn import ChurnBudget, check_churn, churn_budget, counted_preemptions, needs_repair
 from libs.plan_check.hard_limits import excess
 from libs.plan_check.regression import TOLERANCE, broken_promises
@@ -29,6 +30,7 @@ from libs.ras.phases.clock import Clock
 from libs.ras.phases.racks import NAME as RACKS
 from libs.ras.phases.racks import spread_racks
 from libs.ras.phases.report import PhaseReport
+from libs.ras.power_report import report_power
 from libs.ras.retiring_servers import give_up_leaving
 from libs.ras.server_classes import places_of
 from libs.ras.solve_result import SolveReport, SolveResult
@@ -103,7 +105,8 @@ class _Solve:
         present = give_up_leaving(self.snapshot, np.maximum(self.snapshot.servers.target, FREE))
         with self._step("evaluation", say=False):
             score, stay = evaluate(self.snapshot, target), evaluate(self.snapshot, present)
-            if not self._is_better(target, score, stay) or check_churn(self.snapshot, target):
+            illegal = bool(check_churn(self.snapshot, target)) or beyond_w(self.snapshot, target).any()
+            if illegal or not self._is_better(target, score, stay):
                 target = present  # only the scores know racks; a tie keeps the present targets
         first = target
         target, phases = self._refined(target, budget)
@@ -136,6 +139,7 @@ class _Solve:
             churn=churn,
             phases=phases,
             losses=report_losses(self.snapshot, covered),
+            power=report_power(self.snapshot, present, target),
         )
         self._tell("evaluation", score.total_without_rack, report.lower_bound)
         return SolveResult(plan=TargetPlan(target=target, parent_plan_id=self.snapshot.target_plan_id), report=report)

@@ -14,6 +14,7 @@ from libs.ras.churn import Churn
 from libs.ras.evaluate import Score
 from libs.ras.loss_report import LossReport
 from libs.ras.phases.report import PhaseReport
+from libs.ras.power_report import PowerReport
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -42,6 +43,7 @@ class SolveReport:
     churn           the preemptions of the plan beside the churn budget; None: the budget does not apply
     phases          the later phases that had something to do, in their order
     losses          each kind of loss that reservations survive; () if none names a further kind than MSBs
+    power           the power of domains before and after; None: no hardware type has watts
     """
 
     step_s: dict[str, float]
@@ -64,6 +66,7 @@ class SolveReport:
     churn: Churn | None = None
     phases: tuple[PhaseReport, ...] = ()
     losses: tuple[LossReport, ...] = ()
+    power: PowerReport | None = None
 
     @property
     def gap(self) -> float:
@@ -83,6 +86,7 @@ class SolveReport:
         short = [(str(n), float(s)) for n, s in zip(self.reservation, self.shortfall_rru, strict=True) if s > 1e-6]
         gap = self.gap
         losses = {"losses": [loss.as_dict() for loss in self.losses]} if self.losses else {}
+        power = {} if self.power is None else {"power": self.power.as_dict()}
         churn = {} if self.churn is None else {"churn": self.churn.as_dict(self.reservation)}
         return {
             "solve_s": sum(self.step_s.values()),
@@ -115,6 +119,7 @@ class SolveReport:
             "phases": [phase.as_dict() for phase in self.phases],
             **losses,
             **churn,
+            **power,
         }
 
     def _by_class(self, short: Floats) -> dict[str, float]:

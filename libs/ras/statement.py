@@ -41,6 +41,7 @@ from libs.ras.statement_names import (
     SURPLUS,
 )
 from libs.ras.zones import Zones
+from libs.ras.statement_power import add_power_balance, add_power_limits
 
 TAKEN = 1e-5
 """Cost of a server that a reservation holds, as a share of the least other cost. The cost only breaks ties."""
@@ -104,6 +105,7 @@ def state_region(
            + lambda sum_{r survives no k} max(0, C[r] - load[r])
            + mu sum_{r,d} max(0, |load[r,d] - A[r,d] C[r]| - theta C[r])                  expression 7, soft
            + sigma sum_r s[r] max(0, held[r] - C[r] / max_t V[r,t])                       surplus
+           + delta sum_k sum_m max(0, kW[m] - level[k,m])                                 balance of power
            + K sum_r max(0, preempted[r] - given_back[r] - churn_most[r])                 churn budget
            - server_cost * free servers
 
@@ -155,6 +157,7 @@ def state_region(
             problem.add_goal(part, weight=cost * factor, priority=PENALTY, normalise=False)
     if OBJECTIVE in goals:
         _add_objective(snapshot, problem, least_cost(snapshot) * TAKEN if server_cost is None else server_cost)
+        add_power_balance(snapshot, problem, rows)
     useless = [(t, np.flatnonzero(q.rru[:, t] <= 0).tolist()) for t in range(len(snapshot.hardware_types))]
     eligibility = AvoidAssignmentsSpec(
         name="eligibility", assignments=useless, scope=RESERVATION, partition=HARDWARE_TYPE, flavour=Flavour.NEW
@@ -162,6 +165,7 @@ def state_region(
     if R:
         problem.add_constraint(eligibility)
     add_hard_limits(snapshot, problem, rows, zones)
+    add_power_limits(snapshot, problem, rows)
     pinned = np.flatnonzero(servers.pinned[rows])
     if len(pinned):
         problem.add_constraint(AvoidMovingSpec(name="servers that cannot move now", objects=pinned.tolist()))

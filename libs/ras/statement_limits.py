@@ -10,6 +10,7 @@ from libs.domain.canary import PER_RESERVATION
 from libs.domain.domain_limits import MSB as MSB_LIMITS
 from libs.domain.fleet import FleetSnapshot
 from libs.domain.limited_kinds import limited_kinds
+from libs.domain.power_balance import W_PER_KW
 from libs.plan_check.churn import given_back, preemptible
 from libs.ras.statement_names import COUNT, DATACENTER, MSB, OBJECTIVE, PREEMPTION, RESERVATION, RRU, ZONE
 from libs.ras.zones import Zones
@@ -100,4 +101,6 @@ def churn_cost(snapshot: FleetSnapshot) -> float:
     factor = float(snapshot.reservations.surplus_weight.max(initial=1.0))
     most = factor * (dearest["move_cost_in_use"] + dearest["surplus_cost"])
     most += best * (dearest["spread_cost"] + dearest["buffer_cost"])
+    if snapshot.power is not None:
+        most += snapshot.policy.power_balance_cost * float(snapshot.power.gain_w.max(initial=0.0)) / W_PER_KW
     return 10.0 * max(most, 1.0)

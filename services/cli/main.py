@@ -97,6 +97,10 @@ GROUPS: dict[str, Commands] = {
             "services.cli.cost_units:cost_units",
             "Show or change what a server of a type counts toward quotas.",
         ),
+        "power": (
+            "services.cli.power:app",
+            "Show the watts that domains draw, and set their limits.",
+        ),
         "rru": (
             "services.cli.rru.command:app",
             "Manage the RRU catalogue of a region: what servers are worth to classes of workload.",

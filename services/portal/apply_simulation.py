@@ -20,8 +20,10 @@ from libs.plan_check.check import require_clean
 from libs.plan_check.churn import counted_servers
 from libs.plan_check.committed import check_committed
 from libs.plan_check.regression import planned_shortfall_rru
+from libs.ras.arrival_bounds import settle_within
 from libs.ras.findings import findings_of
-from libs.ras.quota_bounds import settle_within
+from libs.ras.power_bounds import PowerBound
+from libs.ras.quota_bounds import QuotaBound
 from libs.ras.simulation_report import SimulationReport, report_of_json
 from libs.ras.waves.report import foretell
 from libs.store.capacity.approval_limits import load_approval_limits
@@ -32,6 +34,7 @@ from libs.store.capacity.findings import record_findings
 from libs.store.capacity.plan_changes import load_plan_changes
 from libs.store.capacity.quotas import load_bounds, load_quota, lock_limits
 from libs.store.capacity.reservations import create_reservation, load_reservation, update_spec
+from libs.store.fleet.power_limits import load_power_bounds
 from libs.store.fleet.present_classes import load_catalogue
 from libs.store.fleet.regions import load_region
 from libs.store.fleet.servers import count_free_servers
@@ -252,9 +255,12 @@ def _require_sound(tx: Transaction, snapshot: FleetSnapshot, plan: TargetPlan, *
     lock_plan(tx, snapshot, plan, parent=parent)
     changes = load_plan_changes(tx, snapshot, plan)
     planned = planned_shortfall_rru(snapshot, plan.target)[changes.touched.row]
-    settled = settle_within(changes, snapshot.policy, planned, load_bounds(tx, snapshot, changes))
+    region_id = load_region(tx, snapshot.region).region_id
+    power = load_power_bounds(tx, region_id, snapshot, changes.row, plan.target[changes.row])
+    bounds = QuotaBound(load_bounds(tx, snapshot, changes)), PowerBound(power)
+    settled = settle_within(changes, snapshot.policy, planned, bounds)
     _raise(refuse_unsound(snapshot, changes, settled))
-    require_clean(check_committed(changes, settled.kept, snapshot.policy, planned))
+    require_clean(check_committed(changes, settled.kept, snapshot.policy, planned, power))
 
 
 def _promise(

@@ -19,6 +19,7 @@ from libs.domain.domain_kind import UNPLACED, DomainKind
 from libs.domain.domain_limits import limits_table
 from libs.domain.fleet import DELETED, FREE, FleetSnapshot, RegionImage, Reservations, Servers, Topology
 from libs.domain.policy import RegionPolicy
+from libs.domain.power import PowerLimit, listed_watts
 from libs.domain.reservation import ReservationSpec
 from libs.domain.rru_catalogue import RegionCatalogue
 
@@ -54,16 +55,18 @@ def region_image(
     attributes: Mapping[str, Mapping[str, float]] | None = None,
     catalogue: RegionCatalogue | None = None,
     domains: Mapping[str, Mapping[str, str]] = NO_DOMAINS,
+    power_limits: Collection[PowerLimit] = (),
 ) -> RegionImage:
     """Return a region of datacenters * (msbs // datacenters) MSBs.
 
     current, target   server -> reservation; one missing in `reservations` counts as deleted. target None: as current
     in_use, down      servers that run containers; that are down for an unplanned reason
     leaving           servers announced for retirement; maintained: in planned maintenance; booked: kept for others
-    attributes        hardware type -> vcpu and memory_gib
+    attributes        hardware type -> vcpu, memory_gib, idle_w and full_w
     owner, kind       reservation -> owner, kind; default `team` and `guaranteed`
     host_profile      server -> profile; default `default`
     domains           kind -> server -> its domain of this kind; other servers have none
+    power_limits      limits on the power of domains
     """
     specs = reservations or {}
     racks, types = msbs * racks_per_msb, names("", hardware_types)
@@ -117,6 +120,7 @@ def region_image(
         reservations=_reservations(specs, types, topology),
         policy=policy or RegionPolicy(),
         cost_units=None if catalogue is None else listed_units(types, catalogue.units()),
+        power=listed_watts(types, attributes or {}, tuple(power_limits)),
     )
     return RegionImage(
         snapshot=snapshot,

@@ -23,6 +23,7 @@ from libs.domain.domain_kind import (
 from libs.domain.fleet import DELETED, FleetSnapshot, RegionImage, Reservations, Servers, Topology
 from libs.domain.inventory import agreed_attributes
 from libs.domain.policy import RegionPolicy
+from libs.domain.power import FULL_W, IDLE_W, listed_watts
 from libs.domain.reservation import (
     MOVE_COST_MAX,
     MOVE_COST_MIN,
@@ -40,13 +41,15 @@ from libs.interchange.files.tables import Source, Table, has_file, indices_of
 from libs.interchange.region.catalogue import CLASSES, load_catalogue
 from libs.interchange.region.catalogue import FILES as CATALOGUE_FILES
 from libs.interchange.region.domain_limits import read_domain_limits
+from libs.interchange.region.power_limits import FILE as POWER
+from libs.interchange.region.power_limits import load_limits
 
 FILES = ("servers.parquet", "reservations.parquet", "rru.parquet", "affinity.parquet", "policy.json")
-OPTIONAL_FILES = CATALOGUE_FILES
+OPTIONAL_FILES = (*CATALOGUE_FILES, POWER)
 HOST_PROFILE, OWNER = "default", "unknown"
 """Values for servers and reservations if the files have no such column."""
-SIZES = ("vcpu", "memory_gib")
-"""Optional columns with the size of a server. A size on which all servers of a type agree becomes its attribute."""
+SIZES = ("vcpu", "memory_gib", IDLE_W, FULL_W)
+"""Optional columns with figures of a server. A figure on which all servers of a type agree becomes its attribute."""
 DOMAIN_PREFIX = "domain:"
 """Beginning of the optional columns with the domain of each server, one column per further kind of domain."""
 _KINDS_CHARACTERS_MAX = KINDS_MAX * (KIND_CHARACTERS_MAX + len('"", '))
@@ -79,6 +82,7 @@ def load_region(source: Source, *, name: str = "region", absent: RegionPolicy = 
       `domain:network_block`.
     - The `host_profile` of both is HOST_PROFILE.
     - It follows no `workload_class`. Without the two files of the catalogue there are no classes and no cost units.
+    - Types have watts by the columns `idle_w` and `full_w` of servers, and domains have limits by power_limits.parquet.
     - Without `churned`, a solve of the region has no churn budget. Without `promised_rru`, all reservations were
       granted their capacity. Only replay bundles have these columns.
     - `unavailability` follows from `available`. With the column, a server that is up may be in planned maintenance.
@@ -134,10 +138,12 @@ def load_region(source: Source, *, name: str = "region", absent: RegionPolicy = 
         allowed=_allowed(reservations_table, topology.datacenters),
         generation=np.ones(len(reservation_names), np.int64),
     )
+    attributes = agreed_attributes(types, servers.hardware_type, load_sizes(servers_table))
+    limits = load_limits(source, problems, topology)
     kinds, units = ([value.value for value in noun] for noun in (ReservationKind, CapacityUnit))
     described: dict[str, Any] = {
         "server_host_profile": servers_table.optional_strings("host_profile", HOST_PROFILE),
-        "hardware_type_attributes": agreed_attributes(types, servers.hardware_type, load_sizes(servers_table)),
+        "hardware_type_attributes": attributes,
         "reservation_kind": reservations_table.choices("kind", kinds, ReservationKind.GUARANTEED.value),
         "reservation_unit": reservations_table.choices("unit", units, CapacityUnit.RRU.value),
         "reservation_owner": reservations_table.optional_strings("owner", OWNER),
@@ -159,6 +165,7 @@ def load_region(source: Source, *, name: str = "region", absent: RegionPolicy = 
         churned=churned,
         promised_rru=promised,
         cost_units=None if catalogue is None else listed_units(types, catalogue.units()),
+        power=listed_watts(types, attributes, limits),
     )
     return RegionImage(
         snapshot=snapshot, server_deleted_current=deleted_current, server_deleted_target=deleted_target, **described

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from libs.domain.arrays import Indices, Names
 from libs.domain.domain_kind import UNPLACED
 from libs.domain.fleet import DELETED, FleetSnapshot, RegionImage
+from libs.domain.power import FULL_W, IDLE_W
 from libs.domain.reservation import CapacityUnit, ReservationKind
 from libs.domain.rru_catalogue import RegionCatalogue
 from libs.domain.unavailability import Unavailability
@@ -21,6 +22,8 @@ from libs.interchange.files.atomic import replacing
 from libs.interchange.files.policy import dump_policy
 from libs.interchange.region.catalogue import dump_catalogue
 from libs.interchange.region.domain_limits import limits_column
+from libs.interchange.region.power_limits import FILE as POWER
+from libs.interchange.region.power_limits import dump_limits
 from libs.interchange.region.read import DOMAIN_PREFIX, HOST_PROFILE, OWNER, SIZES
 
 
@@ -44,11 +47,20 @@ def image_of(snapshot: FleetSnapshot) -> RegionImage:
         reservation_owner=np.full(len(q), OWNER, object),
         reservation_host_profile=np.full(len(q), HOST_PROFILE, object),
         reservation_class=np.full(len(q), None, object),
-        hardware_type_attributes={},
+        hardware_type_attributes=_watts(snapshot),
         catalogue=None
         if units is None
         else RegionCatalogue(cost_units=dict(zip(map(str, snapshot.hardware_types), units.tolist(), strict=True))),
     )
+
+
+def _watts(snapshot: FleetSnapshot) -> dict[str, dict[str, float]]:
+    """Return hardware type -> its watts as attributes. Leave out types without watts."""
+    power = snapshot.power
+    if power is None:
+        return {}
+    figures = zip(map(str, snapshot.hardware_types), power.idle_w.tolist(), power.full_w.tolist(), strict=True)
+    return {name: {IDLE_W: idle, FULL_W: full} for name, idle, full in figures if full > 0}
 
 
 def dump_region(image: RegionImage) -> dict[str, bytes]:
@@ -59,7 +71,7 @@ def dump_region(image: RegionImage) -> dict[str, bytes]:
     maintenance, and a size if it is known for any type. Each further kind of domain has its column of servers.
     `churned` and `promised_rru` of reservations are written if the churn budget applies, and `workload_class` if any
     reservation follows a class. `survives_loss_of` is written if any reservation names a kind of domain. The files of
-    the catalogue are written if the image has one.
+    the catalogue are written if the image has one, and power_limits.parquet if there are limits.
     """
     s, q = image.snapshot.servers, image.snapshot.reservations
     topology = image.snapshot.topology
@@ -134,6 +146,9 @@ def dump_region(image: RegionImage) -> dict[str, bytes]:
         "share": q.affinity_share[r, d],
     }
     said = {} if image.catalogue is None else dump_catalogue(image.catalogue, types)
+    power = image.snapshot.power
+    if power is not None and power.limits:
+        said[POWER] = dump_limits(power.limits)
     return {
         "servers.parquet": _parquet(servers),
         "reservations.parquet": _parquet(reservations),

@@ -15,6 +15,7 @@ from libs.domain.domain_kind import UNPLACED
 from libs.domain.domain_limits import LIMITS, MSB, limit_kinds
 from libs.domain.fleet import FREE, FleetSnapshot
 from libs.domain.limited_kinds import limited_kinds
+from libs.ras.power_relief import has_power_limits, without_power_limits
 from libs.ras.single_reservation import with_servers
 
 
@@ -109,9 +110,11 @@ ALWAYS = (
         lambda s: not bool(s.reservations.allowed.all()),
         lambda s: _asking(s, "allowed", True),
     ),
+    Relaxation("PowerLimits", None, has_power_limits, without_power_limits),
 )
 """A shortfall costs nothing (6); the loss of an MSB need not be survived (4, 6); the embedded buffer is free (4); a
-server above the fewest is free; an MSB may hold any share (3); no datacenter is preferred (7); and the two hard limits.
+server above the fewest is free; an MSB may hold any share (3); no datacenter is preferred (7); and the hard
+limits of the reservation and of power.
 """
 
 

@@ -22,6 +22,7 @@ _IF = {
     "DomainsMax": "If its servers might lie in any number of domains of the kind {}",
     "ServersMax": "If one {} might hold any number of its servers",
     "ShareMax": "If one {} might hold any share of its capacity",
+    "PowerLimits": "If every domain could feed all of its servers",
     "MoveCost": "If moves cost nothing",
     "Supply": "If every MSB had more free {}",
 }
@@ -39,6 +40,7 @@ _MEANS = {
     "DomainsMax": "its hard limit on the number of domains of the kind {}",
     "ServersMax": "its hard limit on its servers in one {}",
     "ShareMax": "its hard limit on its share in one {}",
+    "PowerLimits": "the limits on power",
     "MoveCost": "the price of moves",
     "Supply": "the number of free {}",
 }
@@ -72,6 +74,7 @@ TERMS = {
     "surplus": "servers above the fewest",
     "msb_spread": "spread over MSBs",
     "rack_spread": "spread over racks",
+    "power": "balance of power",
 }
 """Term of a score -> its name for people."""
 

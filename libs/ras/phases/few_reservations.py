@@ -8,6 +8,8 @@ import numpy as np
 
 from libs.domain.arrays import Indices
 from libs.domain.fleet import FREE, FleetSnapshot
+from libs.domain.power_balance import as_part
+from libs.domain.power_use import joining_w, room_w
 from libs.ras.server_classes import Index
 from libs.ras.single_reservation import with_servers
 from libs.ras.zones import Zones, choose_zones
@@ -41,8 +43,12 @@ class FewReservations:
         number[kept] = np.arange(len(kept), dtype=np.int32)
         rows = np.flatnonzero(snapshot.servers.lasting & ((target < 0) | (number[target] >= 0)))
         some = with_servers(snapshot, rows.astype(np.int32))
+        here = np.zeros(len(target), bool)
+        here[rows] = True
+        elsewhere = np.where(here, FREE, target)  # what the plan adds there is no room here
+        room = room_w(snapshot) - joining_w(snapshot, elsewhere)
         few = replace(
-            some,
+            as_part(some, snapshot, here, target, room),
             churned=None,
             promised_rru=None,
             servers=replace(some.servers, current=number[some.servers.current], target=number[some.servers.target]),

@@ -20,6 +20,7 @@ from libs.assignment import (
 )
 from libs.domain.arrays import Bools, Floats, Indices
 from libs.domain.fleet import FleetSnapshot
+from libs.domain.power_use import beyond_w
 from libs.plan_check.hard_limits import excess
 from libs.plan_check.regression import by_place
 from libs.ras.evaluate import Coverage, above_share, coverage_of, surplus_servers
@@ -141,10 +142,10 @@ def worse_off(snapshot: FleetSnapshot, before: Indices, after: Indices) -> Bools
     """Return a (R,) mask of the reservations for which a term grows from the plan `before` to the plan `after`.
 
     The terms are expressions 3, 4, 6 and 7 and the surplus, by definition and without a solver. All reservations count
-    as worse off if `after` breaks hard limits more. `snapshot` is in cost units.
+    as worse off if `after` breaks hard limits more, or a limit on power. `snapshot` is in cost units.
     """
     q = snapshot.reservations
-    if excess(snapshot, after) > excess(snapshot, before) + _ROUNDING:
+    if excess(snapshot, after) > excess(snapshot, before) + _ROUNDING or beyond_w(snapshot, after).any():
         return np.ones(len(q), bool)
     was, now = _terms(snapshot, before), _terms(snapshot, after)
     return np.asarray((now > was + _ROUNDING * np.maximum(1.0, was)).any(1))

@@ -8,6 +8,7 @@ from libs.domain.arrays import Indices
 from libs.domain.fleet import FREE, FleetSnapshot
 from libs.domain.loss_axis import loss_axis
 from libs.domain.move import MoveStep
+from libs.domain.power_use import is_limited
 from libs.domain.spare import LENT_SHARE_MAX
 from libs.domain.wave_loans import Lendable, WaveLoans
 from libs.domain.waves import NEVER, NONE, MovingState
@@ -29,7 +30,9 @@ def lendable_of(snapshot: FleetSnapshot, target: Indices, state: MovingState) ->
     lent_to = lent_to_rows(state, at, q.id)
     moves = np.isin(servers.id, state.running.server_id)
     idle = is_up & (current == wanted) & ~state.unclean[at.row] & ~state.in_doubt[at.row] & ~moves & (lent_to == FREE)
-    rows = np.flatnonzero(idle & buffers[wanted] & ~((wanted != FREE) & servers.in_use))
+    # a free server below a limit on power would add watts that no plan counts
+    barred = np.where(wanted == FREE, is_limited(snapshot), servers.in_use)
+    rows = np.flatnonzero(idle & buffers[wanted] & ~barred)
     _, domain = loss_axis(snapshot.losses)
     columns = (domain, servers.hardware_type, wanted, np.where(at.known, state.profile[at.row], -1))
     kinds, number = np.unique(np.column_stack([column[rows] for column in columns]), axis=0, return_counts=True)

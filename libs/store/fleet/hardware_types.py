@@ -37,10 +37,11 @@ def ensure_hardware_types(tx: Transaction, names: Sequence[str] | Names, *, now:
 
 
 def fill_attributes(tx: Transaction, said: Mapping[str, Mapping[str, float]]) -> None:
-    """Store attributes from `said`, but only for hardware types without attributes."""
+    """Store the attributes from `said` that hardware types lack. Regions share types, so known attributes stay."""
     statement = """
-        UPDATE hardware_types SET attributes = said.value FROM jsonb_each(CAST(:said AS jsonb)) AS said
-        WHERE hardware_types.name = said.key AND hardware_types.attributes = '{}'"""
+        UPDATE hardware_types SET attributes = said.value || attributes
+        FROM jsonb_each(CAST(:said AS jsonb)) AS said
+        WHERE hardware_types.name = said.key AND NOT attributes @> (said.value || attributes)"""
     tx.execute(sa.text(statement), {"said": json.dumps(dict(said))})
 
 

@@ -39,6 +39,12 @@ def known_msbs(tx: Transaction, region_id: int) -> frozenset[str]:
     return frozenset(tx.execute(sa.select(msbs.c.name).where(msbs.c.region_id == region_id)).scalars())
 
 
+def known_domains(tx: Transaction, region_id: int, kind: str) -> frozenset[str]:
+    """Return the names of a region's domains of a further kind."""
+    query = sa.select(domains.c.name).where(domains.c.region_id == region_id, domains.c.kind == kind)
+    return frozenset(tx.execute(query).scalars())
+
+
 def known_kinds(tx: Transaction, region_id: int) -> tuple[str, ...]:
     """Return the further kinds of domain that a region has, by name."""
     query = sa.select(domains.c.kind).where(domains.c.region_id == region_id).distinct().order_by(domains.c.kind)

@@ -11,6 +11,7 @@ from libs.domain.fleet import DELETED, FREE, FleetSnapshot, Reservations, Server
 from libs.store.fleet.domain_limits import load_limits_table
 from libs.store.fleet.loss_places import LossPlaces
 from libs.store.fleet.policy_rollouts import load_canary
+from libs.store.fleet.power_limits import load_power
 from libs.store.fleet.present_classes import load_units
 from libs.store.fleet.regions import load_region
 from libs.store.fleet.topology import TopologyIds, load_server_domains, load_topology, rows_of
@@ -55,6 +56,7 @@ def load_fleet_snapshot(tx: Transaction, region_name: str) -> FleetSnapshot:
         canary=load_canary(tx, region),
         target_plan_id=region.target_plan_id,
         cost_units=listed_units(types, load_units(tx, region.region_id)),
+        power=load_power(tx, region.region_id, types),
     )
 
 

@@ -43,6 +43,14 @@ _READY = """current_reservation_id IS NOT DISTINCT FROM target_reservation_id
           AND in_doubt_reservation_id IS NULL AND spare_for_reservation_id IS NULL
           AND NOT EXISTS (SELECT FROM moves WHERE moves.server_id = servers.server_id
                           AND (status = 'running' OR dead_letter = 'open'))"""
+# A free server below a limit on power would add watts that no plan counts. One of a shared buffer counts in full.
+_POWERED = """EXISTS (
+    SELECT FROM power_limits CROSS JOIN jsonb_to_recordset(limits) AS one (kind text, domain text)
+    WHERE power_limits.region_id = servers.region_id AND (
+        one.kind = 'MSB' AND one.domain = (SELECT msbs.name FROM msbs WHERE msbs.msb_id = racks.msb_id)
+        OR EXISTS (SELECT FROM server_domains JOIN domains USING (domain_id)
+                   WHERE server_domains.server_id = servers.server_id
+                     AND domains.kind = one.kind AND domains.name = one.domain)))"""
 # An unclean server takes longer to join.
 _IDLE = f"""
     SELECT server_id, generation, msb_id, hardware_type_id, coalesce(target_reservation_id, 0) AS buffer_id{{chosen}}
@@ -53,7 +61,7 @@ _IDLE = f"""
         FROM servers JOIN racks USING (rack_id) {{joins}}
         LEFT JOIN reservations AS home ON home.reservation_id = target_reservation_id
         WHERE servers.region_id = %(region_id)s AND {_UP} AND {_READY} AND NOT {BOOKED}
-          AND (target_reservation_id IS NULL OR (home.kind = 'shared_buffer' AND NOT in_use))
+          AND (target_reservation_id IS NULL AND NOT {_POWERED} OR (home.kind = 'shared_buffer' AND NOT in_use))
     ) AS idle WHERE place <= %(like_max)s ORDER BY place, msb_id, server_id"""
 _FIELDS = {"id": ">i8", "generation": ">i8", "msb_id": ">i8", "hardware_type_id": ">i8", "buffer_id": ">i8"}
 _BUFFERS = sa.text(f"""

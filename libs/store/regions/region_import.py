@@ -20,6 +20,7 @@ from libs.store.capacity.shared_buffers import NAME_PREFIX as BUFFER_PREFIX
 from libs.store.fleet.domain_limits import add_limits_table
 from libs.store.fleet.hardware_types import ensure_hardware_types, fill_attributes, fill_cost_units
 from libs.store.fleet.inventory_snapshot import IMPORTED
+from libs.store.fleet.power_limits import put_power_limits
 from libs.store.fleet.regions import create_region, load_region
 from libs.store.fleet.topology import add_server_domains, add_topology
 from libs.store.platform import audit
@@ -60,6 +61,8 @@ def import_region(tx: Transaction, image: RegionImage, *, actor: str, now: datet
     fill_attributes(tx, image.hardware_type_attributes)
     if image.catalogue is not None:
         _add_catalogue(tx, region_id, image.catalogue, actor, now)
+    if snapshot.power is not None and snapshot.power.limits:
+        put_power_limits(tx, region_id, snapshot.power.limits, generation=0, actor=actor, now=now)
     reservation_ids = _add_reservations(tx, region_id, image, now)
     _add_rru(tx, reservation_ids, type_ids, snapshot.reservations)
     _add_affinity(tx, region_id, reservation_ids, topology.datacenters, snapshot.reservations)

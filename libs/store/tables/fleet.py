@@ -95,6 +95,16 @@ hardware_types = sa.Table(
     sa.CheckConstraint("cost_units > 0 AND cost_units < 'infinity'", name="cost_units"),
 )
 
+# All limits on power of a region in one document: commits of plans lock its row, and a change replaces all of it.
+power_limits = sa.Table(
+    "power_limits",
+    metadata,
+    sa.Column("region_id", sa.BigInteger, sa.ForeignKey("regions.region_id"), primary_key=True),
+    json("limits"),
+    generation(),
+    sa.CheckConstraint("jsonb_typeof(limits) = 'array'", name="limits"),
+)
+
 servers = sa.Table(
     "servers",
     metadata,

@@ -12,6 +12,7 @@ from services.broker.api import (
     policy_rollouts,
     region_files,
     region_history,
+    region_power,
     region_supply,
     regions,
     retirements,
@@ -31,6 +32,7 @@ ROUTERS = (
     failure_outlooks.router,
     drain_schedules.router,
     region_files.router,
+    region_power.router,
     region_supply.router,
     solve_schedules.router,
     imports.router,
@@ -46,5 +48,6 @@ ROUTERS = (
 LARGE_BODIES = {
     "/v1/regions/{region}/import": region_files.IMPORT_BYTES_MAX,
     "/v1/regions/{region}/imports": imports.LIST_BYTES_MAX,
+    "/v1/regions/{region}/power": region_power.POWER_BYTES_MAX,
 }
 API = ServiceApi(routers=ROUTERS, large_bodies=LARGE_BODIES)

@@ -55,10 +55,11 @@ def post_import(
     _slot: Slot,
     hardware_types: Annotated[UploadFile | None, File(description="hardware_types.parquet: cost units")] = None,
     rru_classes: Annotated[UploadFile | None, File(description="rru_classes.parquet: classes of workload")] = None,
+    power_limits: Annotated[UploadFile | None, File(description="power_limits.parquet: W of domains")] = None,
 ) -> Response:
     """Create a region from its files, all or nothing. An existing region is not changed."""
     uploads = dict(zip(FILES, (servers, reservations, rru, affinity, policy), strict=True))
-    told = zip(OPTIONAL_FILES, (hardware_types, rru_classes), strict=True)
+    told = zip(OPTIONAL_FILES, (hardware_types, rru_classes, power_limits), strict=True)
     uploads |= {name: upload for name, upload in told if upload is not None}
     files: dict[str, Content] = {name: upload.file for name, upload in uploads.items()}
     # before they are read, because reading closes them

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+import numpy as np
 from structlog import get_logger
 
 from libs.domain.approval import ApprovalKind
 from libs.domain.capacity_request import CapacityRequest, CapacityRequestPhase
 from libs.domain.finding import NewFinding
+from libs.domain.fleet import FleetSnapshot, TargetPlan
 from libs.domain.plan import PlanKind
 from libs.domain.reservation import ROUNDING
 from libs.domain.reservation_phase import ReservationPhase
@@ -27,6 +29,7 @@ from libs.store.capacity.coverage import load_coverage
 from libs.store.capacity.findings import record_findings
 from libs.store.capacity.quotas import load_quota
 from libs.store.capacity.reservations import create_reservation, update_spec
+from libs.store.fleet.power_limits import load_power_bounds
 from libs.store.fleet.regions import load_region
 from libs.store.plans.plans import commit_plan
 from libs.store.platform import audit
@@ -117,6 +120,7 @@ class AssessCapacityRequest:
             changed = judgement.plan.target != case.snapshot.servers.target
             record_bookings(tx, case.snapshot, judgement.rebooked, now=now, changed=changed, own=reservation_id)
             require_no_conflict(tx, reservation_id, lead_s=case.snapshot.policy.booking_lead_s, now=now)
+            _require_power(tx, region_id, snapshot, judgement.plan)
             finding = NewFinding(
                 reservation_id=reservation_id,
                 observed_generation=generation,
@@ -276,6 +280,17 @@ def _require_held(tx: Transaction, case: Case, judgement: Judgement, reservation
     judged = judgement.numbers.get("short_rru", 0.0)
     if found > judged + ROUNDING * case.question.spec.capacity_rru:
         raise Overtaken(f"{case.question.name} would lack {found:.6g} RRU and not {judged:.6g}: judge it again")
+
+
+def _require_power(tx: Transaction, region_id: int, snapshot: FleetSnapshot, plan: TargetPlan) -> None:
+    """Raise Overtaken if the granted servers take a domain above its limit on power, because another plan used the
+    room meanwhile. Call it once the grant is written.
+    """
+    rows = plan.changes(snapshot)
+    bounds = load_power_bounds(tx, region_id, snapshot, rows, plan.target[rows], written=True)
+    beyond = bounds.beyond(np.ones(len(rows), bool))
+    if beyond.any():
+        raise Overtaken(f"{bounds.name[int(beyond.argmax())]} has no power left for the grant: judge it again")
 
 
 def _require_quota(tx: Transaction, case: Case, judgement: Judgement) -> None:

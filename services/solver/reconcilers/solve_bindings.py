@@ -20,11 +20,13 @@ from libs.plan_check.check import check_plan, require_clean
 from libs.plan_check.churn import counted_servers
 from libs.plan_check.committed import check_committed
 from libs.plan_check.regression import planned_shortfall_rru
+from libs.ras.arrival_bounds import settle_within
 from libs.ras.commit_report import committed_report, kept_part
 from libs.ras.findings import findings_of
 from libs.ras.held_while_short import with_held
 from libs.ras.lost_msbs import await_lost_msbs
-from libs.ras.quota_bounds import settle_within
+from libs.ras.power_bounds import PowerBound
+from libs.ras.quota_bounds import QuotaBound
 from libs.ras.solve import plan_target_bindings
 from libs.ras.solve_result import SolveResult
 from libs.ras.waves.report import foretell
@@ -39,6 +41,7 @@ from libs.store.capacity.quotas import load_bounds, lock_limits
 from libs.store.capacity.rru_catalogue import follow_catalogue
 from libs.store.capacity.shared_buffers import size_shared_buffers
 from libs.store.fleet.lost_msbs import load_lost_msbs
+from libs.store.fleet.power_limits import load_power_bounds
 from libs.store.fleet.regions import load_region
 from libs.store.fleet.servers import count_free_servers
 from libs.store.fleet.snapshot import load_fleet_snapshot
@@ -179,8 +182,10 @@ class SolveBindings:
             lock_plan(tx, snapshot, result.plan, parent=parent)
             changes = load_plan_changes(tx, snapshot, result.plan)
             planned = planned_shortfall_rru(snapshot, result.plan.target)[changes.touched.row]
-            settled = settle_within(changes, snapshot.policy, planned, load_bounds(tx, snapshot, changes))
-            require_clean(check_committed(changes, settled.kept, snapshot.policy, planned))
+            power = load_power_bounds(tx, region_id, snapshot, changes.row, result.plan.target[changes.row])
+            bounds = QuotaBound(load_bounds(tx, snapshot, changes)), PowerBound(power)
+            settled = settle_within(changes, snapshot.policy, planned, bounds)
+            require_clean(check_committed(changes, settled.kept, snapshot.policy, planned, power))
             kept = kept_part(snapshot, result.plan, changes, settled)
             plan = commit_plan(
                 tx,
