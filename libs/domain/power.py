@@ -61,7 +61,7 @@ class PowerPart:
 class Power:
     """The watts of T hardware types, and the L limits of a region.
 
-    idle_w, full_w  (T,) W  of a free server, and of one in a reservation; 0: nobody has said it
+    idle_w, full_w  (T,) W  of a free server, and of one in a reservation; 0: not known
     limits          (L,)
     part            the rest of the region; None: the snapshot has all of its servers
     """

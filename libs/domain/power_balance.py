@@ -47,8 +47,8 @@ def balance_cost(snapshot: FleetSnapshot, binding: Indices) -> float:
 def even_share(snapshot: FleetSnapshot) -> float:
     """Return the share of the W of all servers in full that the region draws if every reservation has its capacity.
 
-    It is an estimate from the capacities, with an embedded buffer of one MSB of M, and from the mean W per RRU of the
-    servers that a reservation may use. It depends on no plan, so all plans are weighed alike.
+    It is an estimate from the capacities, with an embedded buffer of one MSB of M. A RRU counts the mean W of the
+    servers that the reservation may use. It depends on no plan, so all plans are weighed alike.
     """
     power, q, servers = snapshot.power, snapshot.reservations, snapshot.servers
     if power is None:

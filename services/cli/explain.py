@@ -17,6 +17,7 @@ _TERMS = {
     "spread over MSBs": "msb_spread",
     "embedded buffer": "buffer",
     "servers above the fewest": "surplus",
+    "balance of power": "power",
     "shortfall": "short",
     "affinity": "affinity",
     "total": "total",

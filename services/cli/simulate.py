@@ -21,12 +21,14 @@ _COSTS = {
     "spread over MSBs": "msb_spread",
     "embedded buffers": "buffer",
     "servers above the fewest": "surplus",
+    "balance of power": "power",
     "shortfall": "short",
     "affinity": "affinity",
     "total": "total",
     "reservations short": "reservations_short",
     "RRU short": "shortfall_rru",
 }
+_MOMENTS = {"now": "now", "at once": "at_once", "after": "after"}
 _SHOWN_MAX = 20
 
 
@@ -150,7 +152,7 @@ def _show(found: Json) -> None:
     report = found["report"]
     cost, stopped = report["cost"], report["solve"]["stopped_by"]
     rows = [
-        {"term": label, "now": cost["now"][term], "at once": cost["at_once"][term], "after": cost["after"][term]}
+        {"term": label} | {words: cost[moment].get(term, 0.0) for words, moment in _MOMENTS.items()}
         for label, term in _COSTS.items()
     ]
     after = cost["after"]

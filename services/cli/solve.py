@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from libs.domain.fleet import FleetSnapshot
+from libs.domain.power import ROUNDING_W
 from libs.domain.reservation import ReservationKind
 from libs.interchange.bundles.solve import Bundle, load_bundle
 from libs.interchange.files.atomic import replacing
@@ -26,6 +27,7 @@ from libs.plan_check.regression import check_regression
 from libs.ras.bundle_limits import limits_from, with_time
 from libs.ras.loss_report import LossReport
 from libs.ras.phases.report import PhaseReport
+from libs.ras.power_report import PowerReport
 from libs.ras.solve import plan_target_bindings
 from libs.ras.solve_result import SolveReport, SolveResult
 from libs.ras.waves.moves_of_plan import state_of_snapshot
@@ -43,6 +45,7 @@ SCORES = {
     "MSB spread": "msb_spread",
     "buffer": "buffer",
     "surplus": "surplus",
+    "balance of power": "power",
     "shortfall": "short",
     "affinity": "affinity",
     "total": "total",
@@ -158,6 +161,7 @@ def print_summary(snapshot: FleetSnapshot, report: SolveReport, waves: str, out:
     rows = [
         {"": label, "plan": getattr(report.score, name), "as it is": getattr(report.stay, name)}
         for label, name in SCORES.items()
+        if name != "power" or snapshot.policy.power_balance_cost > 0
     ]
     print_rows(rows, {heading: heading for heading in rows[0]})
     bounded = "it is not known how much better an answer could be"
@@ -174,6 +178,8 @@ def print_summary(snapshot: FleetSnapshot, report: SolveReport, waves: str, out:
         say(_phase_in_words(phase))
     for loss in report.losses:
         say(_loss_in_words(loss))
+    if report.power is not None and report.power.variance_before is not None:
+        say(_power_in_words(report.power))
     say(waves)
     short = sorted(
         ((s, n) for n, s in zip(report.reservation, report.shortfall_rru, strict=True) if s > 1e-6),
@@ -191,6 +197,18 @@ def _loss_in_words(loss: LossReport) -> str:
     asked = plural(loss.reservations, "reservation")
     held = f"which hold {loss.buffer_rru:,.2f} RRU for it"
     return f"loss of any one {loss.kind}: survived by {kept:,} of {asked}, {held}{lacking}"
+
+
+def _power_in_words(power: PowerReport) -> str:
+    """Return how power stands over MSBs before and after the plan, as one sentence."""
+    fullest = f"{percent(power.fullest_before)} to {percent(power.fullest_after)}"
+    variance = f"{power.variance_before:.4g} to {power.variance_after:.4g}"
+    limited = sum(one.limit_w is not None for one in power.domains)
+    above = [one for one in power.domains if one.allowed_w is not None and one.target_w > one.allowed_w + ROUNDING_W]
+    text = f"power: the fullest MSB draws {fullest} of its servers in full, variance over MSBs {variance}"
+    if limited:
+        text += f"; {len(above):,} of {plural(limited, 'limited domain')} above the limit less headroom"
+    return text
 
 
 def _phase_in_words(phase: PhaseReport) -> str:

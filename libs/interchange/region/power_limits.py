@@ -20,8 +20,8 @@ _COLUMNS = {"kind", "domain", "limit_w", "headroom"}
 def load_limits(source: Source, problems: Problems, topology: Topology) -> tuple[PowerLimit, ...]:
     """Return the limits on power of a region; () if the source has no such file.
 
-    A row has a kind (MSB, or one that servers.parquet has a column for), a domain of the region, its limit in W, and
-    the share of it that plans keep free; without the column `headroom`, 0.
+    A row has a kind (MSB, or one that servers.parquet has a column for), a domain of the region, and its limit in W.
+    The column `headroom` has the share that plans keep free; without it, 0.
     """
     if not has_file(source, FILE):
         return ()

@@ -11,11 +11,12 @@ from starlette.responses import RedirectResponse, Response
 from services.pages.api import Json
 from services.pages.parts.place_map import MODES, region_map
 from services.pages.parts.table import Column, Table
-from services.pages.parts.words import count, number, spaced
+from services.pages.parts.words import count, number, percent, spaced
 from services.pages.views.region_past import RANGES, days_of, past_of
 from services.pages.visit import Shown, Visit, segment, to_region
 
 _NAMED_MAX = 5
+_W_PER_KW = 1000.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,7 @@ def show_region(visit: Visit) -> Shown:
         island = "region_past.html"
         return Shown(template=island, island=island, title=name, command=(), sources=(), values=past)
     region, summary = visit.api.get(path), visit.api.get(f"{path}/summary", places="true")
+    power = visit.api.get(f"{path}/power")
     places = summary["places"]
     mode = visit.query.get("show", "bound")
     mode = mode if mode in MODES else "bound"
@@ -70,7 +72,7 @@ def show_region(visit: Visit) -> Shown:
         region=name,
         section="",
         command=("status", name),
-        sources=[path, f"{path}/summary?places=true", f"{path}/history?days={days_of(visit)}"],
+        sources=[path, f"{path}/summary?places=true", f"{path}/power", f"{path}/history?days={days_of(visit)}"],
         live=not past,
         table=(types := _types(visit, summary)),
         tables=[days] if days is not None else (),
@@ -85,6 +87,8 @@ def show_region(visit: Visit) -> Shown:
             "modes": MODES,
             "mode": mode,
             "types": types,
+            "power": power,
+            "powered": _powered(visit, power) if any(one["full_w"] for one in power["domains"]) else None,
             "free": sum(one["free"] for one in summary["hardware_types"]),
             "to_move": sum(one["to_move"] for one in summary["hardware_types"]),
             "servers": sum(one["servers"] for one in summary["hardware_types"]),
@@ -154,6 +158,39 @@ def _amiss(row: Json) -> str:
     if row["summary"]["degraded"]:
         parts.append(f"{row['summary']['degraded']} short")
     return ", ".join(spaced(part) for part in parts)
+
+
+def _powered(visit: Visit, power: Json) -> Table:
+    def kw(key: str, title: str, hint: str = "") -> Column:
+        return Column(key, title, lambda row: row[key] and row[key] / _W_PER_KW, number=True, hint=hint)
+
+    def share(row: Json) -> float:
+        most = row["allowed_w"] or row["full_w"]
+        return max(row["current_w"], row["target_w"]) / most if most else 0.0
+
+    return Table(
+        name="power",
+        caption="kW by domain",
+        columns=[
+            Column("domain", "Domain", lambda row: row["domain"]),
+            Column("kind", "Kind", lambda row: row["kind"]),
+            kw("current_w", "Now", "By current bindings"),
+            kw("target_w", "Planned", "Once all servers are where their targets say"),
+            kw("full_w", "In full", "All of its servers in full"),
+            kw("limit_w", "Limit"),
+            Column("headroom", "Headroom", lambda row: row["headroom"], show=lambda row: _percent(row["headroom"])),
+            Column("used", "Used", share, show=lambda row: percent(share(row)), hint="Of the limit less headroom"),
+        ],
+        rows=power["domains"],
+        path=visit.path,
+        query=visit.query,
+        empty="No domain draws power.",
+        searched=False,
+    )
+
+
+def _percent(value: float | None) -> str:
+    return "" if value is None else percent(value)
 
 
 def _types(visit: Visit, summary: Json) -> Table:

@@ -200,7 +200,8 @@ def _bar(row: Json) -> Markup:
 
 def _terms(visit: Visit, report: Json | None) -> Table:
     def cost(row: Json, moment: str) -> Any:
-        return report["cost"][moment][row["key"]] if report else None
+        # a simulation of an earlier version has no term of a later one
+        return report["cost"][moment].get(row["key"], 0.0) if report else None
 
     def change(row: Json) -> Any:
         return cost(row, "after") - cost(row, "now")

@@ -25,6 +25,7 @@ TERMS = (
     ("rack_spread", "Spread over racks", "RRU above the limit of a rack"),
     ("buffer", "Embedded buffers", "RRU in the largest MSB of each reservation"),
     ("surplus", "Surplus", "servers above the fewest that could give the capacity"),
+    ("power", "Balance of power", "kW that MSBs draw above the levels of an even region"),
 )
 """The terms of the objective: name in the report, title, and what counts."""
 _FIGURES: tuple[tuple[str, tuple[str, ...], str], ...] = (

@@ -9,8 +9,11 @@ from hypothesis import strategies as st
 
 from libs.domain.plan_changes import NONE, PlanChanges
 from libs.domain.policy import RegionPolicy
+from libs.domain.power_bounds import PowerBounds
 from libs.plan_check.committed import check_committed
+from libs.ras.arrival_bounds import settle_within
 from libs.ras.committable_changes import Why, settle
+from libs.ras.power_bounds import PowerBound
 from tests.builders.plan_changes import plan_changes, touched
 
 POLICY = RegionPolicy()
@@ -171,3 +174,20 @@ def test_large_plans_stay_sound_though_one_in_five_servers_changed(policy: Regio
         q = touched(load, capacity=rng.choice([84.0, 70.0], Q), survives=np.ones(Q, bool))
         share = np.mean(kept(plan_changes(q, rows), policy))
         assert share > 0.5
+
+
+def test_arrivals_beyond_a_limit_on_power_are_barred_the_last_ones_first():
+    # Three servers of 200 W each join r0. The MSB has room for two of them, and the row of the last two for one.
+    changes = plan_changes(touched([[1.0, 0.0]], capacity=[4]), [(NONE, 0, 0, 1.0)] * 3 + [(0, NONE, 0, 1.0)])
+    power = PowerBounds(
+        name=("MSB msb-0", "power_row row-1"),
+        limit=np.array([[0, NONE], [0, 1], [0, 1], [0, NONE]], np.int32),
+        gain_w=np.array([200.0, 200.0, 200.0, 0.0]),
+        room_w=np.array([500.0, 300.0]),
+    )
+    settled = settle_within(changes, POLICY, np.zeros(1), [PowerBound(power)])
+    assert settled.kept.tolist() == [True, True, False, True]
+    assert settled.why[2] == Why.POWER
+    assert check_committed(changes, settled.kept, POLICY, np.zeros(1), power) == []
+    every = check_committed(changes, np.ones(4, bool), POLICY, np.zeros(1), power)
+    assert [one.reason for one in every] == ["PowerLimitExceeded"] * 2
