@@ -9,7 +9,7 @@ from __future__ import annotations
 from alembic import op
 
 revision = "0051"
-down_revision = "0048"
+down_revision = "0050"
 branch_labels = None
 depends_on = None
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from alembic import op
 
-revision = "0053"
+revision = "0049"
 down_revision = "0048"
 branch_labels = None
 depends_on = None

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from alembic import op
 
-revision = "0049"
-down_revision = "0053"
+revision = "0050"
+down_revision = "0049"
 branch_labels = None
 depends_on = None
 
