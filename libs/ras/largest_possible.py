@@ -9,7 +9,7 @@ import numpy as np
 from libs.domain.domain_kind import MSB_KIND, WorstDomain
 from libs.domain.fleet import FleetSnapshot
 from libs.ras.eligible_rru import eligible_by_domain, eligible_by_msb, least_held
-from libs.ras.most_within import most_within
+from libs.ras.most_within_limits import most_within_limits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +67,7 @@ def potential_of(snapshot: FleetSnapshot, reservation: int) -> Potential:
     is_limited = bool(np.isfinite(q.msb_limit_rru[reservation])) and any(loss.kind != MSB_KIND for loss, _ in loads)
     is_limited |= bool(q.limits_domains[reservation])
     if by_msb.size and (is_limited or not np.isnan(share).all()):
-        most = min(surviving, most_within(snapshot, reservation, share * asked))
+        most = min(surviving, most_within_limits(snapshot, reservation, share * asked))
     worst = None
     if loads:
         loss, load = loads[int(np.argmin(left))]

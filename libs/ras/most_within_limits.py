@@ -12,11 +12,12 @@ from libs.domain.fleet import FleetSnapshot
 from libs.domain.limited_kinds import LimitedKind, limited_kinds
 from libs.mip.highs import Limits, solve_lp, solve_mip
 from libs.mip.model import Mip
+from libs.ras.eligible_rru import most_within
 
 _GAP = 1e-9
 
 
-def most_within(snapshot: FleetSnapshot, reservation: int, wanted: Floats) -> float:
+def most_within_limits(snapshot: FleetSnapshot, reservation: int, wanted: Floats) -> float:
     """Return the most RRU of a reservation that survive while every datacenter is within its affinity band and every
     hard limit holds. Return 0 if that is impossible.
 
@@ -26,7 +27,8 @@ def most_within(snapshot: FleetSnapshot, reservation: int, wanted: Floats) -> fl
         wanted[d] - theta C  <=  sum_{c in d} v[c] n[c]  <=  wanted[d] + theta C              for all d with an affinity
 
     A cell c is a set of servers of equal worth v[c] that are in one domain of each kind k that counts. The program
-    allows fractions of servers. So a request for more than its optimum is impossible.
+    allows fractions of servers, but rru_max is that of whole servers in each domain. So a request for more than its
+    optimum is impossible.
 
     wanted    (D,) RRU that each datacenter should hold; nan: the datacenter has no band
     """
@@ -42,7 +44,7 @@ def most_within(snapshot: FleetSnapshot, reservation: int, wanted: Floats) -> fl
     for kind, of in cells.limited:
         domains = len(kind.domains)
         if np.isfinite(kind.rru_max[reservation]):
-            m.add_rows(domains, (of, n, cells.value), upper=kind.rru_max[reservation])
+            m.add_rows(domains, (of, n, cells.value), upper=cells.whole_rru(of, domains, kind.rru_max[reservation]))
         if np.isfinite(kind.servers_max[reservation]):
             m.add_rows(domains, (of, n, 1.0), upper=kind.servers_max[reservation])
         if np.isfinite(kind.domains_max[reservation]):
@@ -80,6 +82,13 @@ class _Cells:
     stock: Floats
     lost: list[tuple[DomainLoss, Indices]]
     limited: list[tuple[LimitedKind, Indices]]
+
+    def whole_rru(self, of: Indices, domains: int, limit: float) -> Floats:
+        """Return the most RRU (domains,) of whole servers within `limit`. `of` (C,) is the domain of each cell."""
+        values, worth = np.unique(self.value, return_inverse=True)
+        stock = np.zeros((domains, len(values)), np.int64)
+        np.add.at(stock, (of, worth.reshape(-1)), self.stock.astype(np.int64))
+        return np.array([most_within(limit, values, row) for row in stock], np.float64)
 
 
 def _cells(snapshot: FleetSnapshot, reservation: int) -> _Cells:
