@@ -94,7 +94,9 @@ class LineChart:
         drawing.line(left, bottom, left + step * len(self.cycles), bottom, INK)
 
     def _figure(self, value: float) -> str:
-        return f"{value:.1%}" if self.percent else f"{value:,.3g}{self.unit}"
+        if self.percent:
+            return f"{value:.1%}"
+        return f"{value:,.0f}{self.unit}" if value >= 1000 else f"{value:.3g}{self.unit}"
 
 
 def lines_svg(
