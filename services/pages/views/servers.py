@@ -26,7 +26,7 @@ def _columns(visit: Visit) -> list[Column]:
         _bound(region, "target", "Target"),
         Column("in_use", "In use", lambda s: "yes" if s["in_use"] else "no"),
         Column("state", "State", lambda s: dict(_STATES)[s["unavailability"]]),
-        Column("waits", "Waits", _waits),
+        Column("waits", "Waits", _waits, lambda s: _waits_shown(region, s)),
         Column("why", "Reasons", lambda s: s["target_reservation"], lambda s: _why(region, s)),
     ]
 
@@ -50,6 +50,15 @@ def _bound(region: str, key: str, title: str) -> Column:
 
 def _waits(server: Json) -> str | None:
     return None if server["waits"] is None else str(server["waits"].get("message") or "yes")
+
+
+def _waits_shown(region: str, server: Json) -> Markup | None:
+    """Return a short link to the page of moves, which says it once for all servers of a reservation."""
+    message = _waits(server)
+    if message is None:
+        return None
+    words = f"until {server['current_reservation']} can spare it"
+    return Markup('<a href="{}#waits" title="{}">{}</a>').format(to_region(region, "moves"), message, words)
 
 
 def _choices(visit: Visit, rows: Sequence[Json]) -> list[Choice]:

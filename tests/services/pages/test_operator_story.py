@@ -24,7 +24,8 @@ def test_an_operator_decides_pauses_and_asks_about_maintenance_by_keyboard(visit
     expect(card).to_contain_text("What it does to others")
     expect(card).to_contain_text("none of another reservation")
     press(page, card.get_by_role("link", name="Compare others that wait"))
-    expect(card.get_by_role("region", name="Others that wait, scrollable")).to_contain_text("crawl")
+    others = card.get_by_role("region", name="Others that wait, scrollable")
+    expect(others).to_contain_text("crawl", timeout=60_000)  # each is judged twice
     assert serious(page) == []
     reach(page, card.get_by_label("Reason"))
     page.keyboard.type("it is only a story")
