@@ -29,7 +29,7 @@ SOLVER = "portfolio"
 COUNTS_MAX = 10_000
 """Most counts of one model. Reservations beyond it are refined one model after the other, the worst first."""
 NEIGHBOURHOODS_MAX = 4
-"""Most neighbourhoods of one model. Steps on counts find most of what is to be found."""
+"""Most neighbourhoods of one model. Steps on counts find most of the gain already."""
 _LEAST_GAIN = 1e-6
 _STOPS = {StoppedBy.TIME: "time", StoppedBy.CANCELLED: "cancelled"}
 
