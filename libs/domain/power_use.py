@@ -19,7 +19,7 @@ from libs.domain.power import ROUNDING_W, Power
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class LimitedKind:
+class FedKind:
     """The limits on one kind of domain.
 
     kind   MSB_KIND, or the name of a DomainKind
@@ -34,7 +34,7 @@ class LimitedKind:
     of: Indices
 
 
-def limited_kinds(snapshot: FleetSnapshot) -> Iterator[LimitedKind]:
+def fed_kinds(snapshot: FleetSnapshot) -> Iterator[FedKind]:
     """Yield the limits of a region, kind by kind. A limit on a domain that the region lacks is in none of them."""
     power, topology = snapshot.power, snapshot.topology
     if power is None:
@@ -48,13 +48,13 @@ def limited_kinds(snapshot: FleetSnapshot) -> Iterator[LimitedKind]:
             number = np.full(len(domains) + 1, UNPLACED, np.int32)  # UNPLACED counts from the end
             at = [place[power.limits[row].domain] for row in rows]
             number[at] = np.arange(len(rows))
-            yield LimitedKind(kind=kind, rows=np.array(rows, np.int32), names=domains[at], of=number[of])
+            yield FedKind(kind=kind, rows=np.array(rows, np.int32), names=domains[at], of=number[of])
 
 
 def is_limited(snapshot: FleetSnapshot) -> Bools:
     """Return a (S,) mask of the servers below some limit."""
     found = np.zeros(len(snapshot.servers), bool)
-    for one in limited_kinds(snapshot):
+    for one in fed_kinds(snapshot):
         found |= one.of >= 0
     return found
 
@@ -62,7 +62,7 @@ def is_limited(snapshot: FleetSnapshot) -> Bools:
 def by_limit(snapshot: FleetSnapshot, watts: Floats) -> Floats:
     """Return the sum of `watts` (S,) of the servers below each limit, (L,)."""
     total = np.zeros(0 if snapshot.power is None else len(snapshot.power.limits))
-    for one in limited_kinds(snapshot):
+    for one in fed_kinds(snapshot):
         inside = one.of >= 0
         total[one.rows] = np.bincount(one.of[inside], watts[inside], len(one.rows))
     return total
@@ -126,12 +126,12 @@ def above_w(snapshot: FleetSnapshot, binding: Indices) -> Floats:
     return np.asarray(np.where(above > ROUNDING_W, above, 0.0))
 
 
-def tight_kinds(snapshot: FleetSnapshot, *, above: bool = False) -> Iterator[LimitedKind]:
+def tight_kinds(snapshot: FleetSnapshot, *, above: bool = False) -> Iterator[FedKind]:
     """Yield the limits that plans could break, kind by kind: those without room for all of their servers.
 
     above   only the limits that are exceeded already
     """
-    every = list(limited_kinds(snapshot))
+    every = list(fed_kinds(snapshot))
     if not every:
         return
     most, room = by_limit(snapshot, np.where(snapshot.servers.lasting, gains_w(snapshot), 0.0)), room_w(snapshot)
@@ -140,7 +140,7 @@ def tight_kinds(snapshot: FleetSnapshot, *, above: bool = False) -> Iterator[Lim
         if len(chosen):
             number = np.full(len(one.rows) + 1, UNPLACED, np.int32)
             number[chosen] = np.arange(len(chosen))
-            yield LimitedKind(kind=one.kind, rows=one.rows[chosen], names=one.names[chosen], of=number[one.of])
+            yield FedKind(kind=one.kind, rows=one.rows[chosen], names=one.names[chosen], of=number[one.of])
 
 
 def power_keys(snapshot: FleetSnapshot) -> Iterator[Ints]:

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from libs.domain.domain_limits import MSB
 from libs.domain.fleet import FleetSnapshot
 from libs.domain.limited_kinds import limited_kinds
-from libs.ras.zones import Zones
 from libs.domain.power_use import power_keys
+from libs.ras.zones import Zones
 
 Counts = NDArray[np.int64]
 Index = NDArray[np.intp]

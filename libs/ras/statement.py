@@ -40,8 +40,8 @@ from libs.ras.statement_names import (
     RRU,
     SURPLUS,
 )
-from libs.ras.zones import Zones
 from libs.ras.statement_power import add_power_balance, add_power_limits
+from libs.ras.zones import Zones
 
 TAKEN = 1e-5
 """Cost of a server that a reservation holds, as a share of the least other cost. The cost only breaks ties."""

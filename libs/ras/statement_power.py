@@ -8,7 +8,7 @@ from libs.assignment import CountBound, GroupCountSpec, Limit, Problem
 from libs.domain.arrays import Indices
 from libs.domain.fleet import FREE, FleetSnapshot
 from libs.domain.power_balance import STEPS, W_PER_KW, levels_w, msb_w
-from libs.domain.power_use import LimitedKind, allowed_w, by_limit, drawn_w, gains_w, room_w, tight_kinds
+from libs.domain.power_use import FedKind, allowed_w, by_limit, drawn_w, gains_w, room_w, tight_kinds
 from libs.ras.statement_names import GAIN_W, MSB, OBJECTIVE, POWER_KW, POWER_W, UNBOUND
 
 
@@ -99,7 +99,7 @@ def _add_repairs(snapshot: FleetSnapshot, problem: Problem, rows: Indices) -> No
         problem.add_constraint(repair)
 
 
-def _add_places(problem: Problem, name: str, kind: LimitedKind, rows: Indices) -> str:
+def _add_places(problem: Problem, name: str, kind: FedKind, rows: Indices) -> str:
     """Add a partition with the domains of `kind`; all other servers are in none of its groups."""
     problem.add_partition(name, kind.of[rows], [str(domain) for domain in kind.names])
     return name

@@ -17,7 +17,7 @@ from libs.domain.fleet import FleetSnapshot
 from libs.domain.plan_changes import NONE
 from libs.domain.power import Power, PowerLimit, listed_watts
 from libs.domain.power_bounds import PowerBounds, no_power_bounds
-from libs.domain.power_use import gains_w, limited_kinds
+from libs.domain.power_use import fed_kinds, gains_w
 from libs.reconcile.errors import StaleGeneration
 from libs.store.fleet.hardware_types import load_sizes
 from libs.store.platform import audit
@@ -138,7 +138,7 @@ def load_power_bounds(
         return no_power_bounds(len(rows))
     snapshot = replace(snapshot, power=replace(snapshot.power, limits=limits, part=None))
     gain = np.where(to >= 0, gains_w(snapshot)[rows], 0.0)
-    kinds, room = list(limited_kinds(snapshot)), np.full(len(limits), np.inf)
+    kinds, room = list(fed_kinds(snapshot)), np.full(len(limits), np.inf)
     columns = np.full((len(rows), len(kinds)), NONE, np.int32)
     for column, one in zip(columns.T, kinds, strict=True):
         inside = one.of[rows] >= 0
