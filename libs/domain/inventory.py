@@ -20,7 +20,7 @@ class Inventory:
     hardware_type    (N,) int     index into hardware_types
     domain           (N, J) int   domain of each kind of topology.kinds, or UNPLACED
     unavailability   (N,) str     values of Unavailability
-    vcpu, memory_gib (N,) float   nan: not stated
+    figures          name -> (N,) float, such as vcpu and full_w; nan: not stated
     """
 
     topology: Topology
@@ -30,8 +30,7 @@ class Inventory:
     hardware_type: Indices
     domain: Indices
     unavailability: Names
-    vcpu: Floats
-    memory_gib: Floats
+    figures: Mapping[str, Floats]
 
     def __len__(self) -> int:
         return len(self.server)
@@ -42,11 +41,10 @@ class Inventory:
         return self.topology.rack_msb[self.rack]
 
     def attributes(self) -> dict[str, dict[str, float]]:
-        """Return hardware type -> vcpu and memory_gib. A size is present only if all servers of the type state the same
+        """Return hardware type -> figures by name. A figure is present only if all servers of the type state the same
         value.
         """
-        sizes = {"vcpu": self.vcpu, "memory_gib": self.memory_gib}
-        return agreed_attributes(self.hardware_types, self.hardware_type, sizes)
+        return agreed_attributes(self.hardware_types, self.hardware_type, self.figures)
 
 
 def agreed_attributes(

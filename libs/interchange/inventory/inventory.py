@@ -59,7 +59,7 @@ def inventory_of(table: Table, problems: Problems) -> Inventory:
     table.at_most(COLUMNS_MAX, "hardware_type", types)
     unsafe = table.strings("hardware_type").matches(lambda name: "/" in name or name in (".", ".."))
     table.bad_rows(unsafe, "hardware_type", "becomes part of an address, so it cannot contain / or be . or ..")
-    unavailability, sizes = load_unavailability(table), load_sizes(table)
+    unavailability, figures = load_unavailability(table), load_sizes(table)
     problems.raise_any()
     return Inventory(
         topology=topology,
@@ -69,7 +69,7 @@ def inventory_of(table: Table, problems: Problems) -> Inventory:
         hardware_type=hardware_type,
         domain=domain,
         unavailability=unavailability,
-        **sizes,
+        figures=figures,
     )
 
 
@@ -89,7 +89,7 @@ def dump_inventory(inventory: Inventory) -> bytes:
         },
     }
     columns = {name: pa.array(values, pa.string()) for name, values in strings.items()}
-    for name, values in (("vcpu", inventory.vcpu), ("memory_gib", inventory.memory_gib)):
+    for name, values in inventory.figures.items():
         columns[name] = pa.array(values, mask=np.isnan(values))
     stream = io.BytesIO()
     pq.write_table(pa.table(columns), stream, compression="zstd")

@@ -106,7 +106,7 @@ def test_labels_are_joined_and_an_unknown_state_is_down() -> None:
     block = "cloud.google.com/gce-topology-block+cloud.google.com/gce-topology-subblock"
     inventory = load("gke.json", keys=[f"rack={block}"])
     assert [(row[3], row[5]) for row in rows(inventory)] == [("4b7c-1d02", "unplanned"), ("4b7c-1d03", "none")]
-    assert inventory.vcpu.tolist() == [32, 31.85]
+    assert inventory.figures["vcpu"].tolist() == [32, 31.85]
     assert inventory.attributes() == {"n2-standard-32": {"memory_gib": 126}}  # their cores differ, so cores are omitted
 
 
@@ -197,7 +197,7 @@ def test_a_list_that_was_cut_down_to_labels_is_of_nodes_that_are_up() -> None:
 def test_quantities(quantity: str, gib: float) -> None:
     one = node() | {"status": {"capacity": {"memory": quantity}}}
     inventory = load_nodes(io.BytesIO(json.dumps({"items": [one]}).encode()), "nodes.json")
-    assert inventory.memory_gib.tolist() == pytest.approx([gib])
+    assert inventory.figures["memory_gib"].tolist() == pytest.approx([gib])
 
 
 def test_the_format_is_told_by_the_name(tmp_path: Path) -> None:
