@@ -17,10 +17,10 @@ IN_REST = {"web.write", "broker.import"}
 """Requests reach these: tests/crash/test_rest_writes.py."""
 ALONE = {"mover.lend"}
 """Exchanges reach it: tests/crash/test_loans.py kills the mover there."""
-ELSEWHERE = ("planner.", "telemetry.", "orchestrator.", "portal.remind", "solver.shadow.")
+ELSEWHERE = ("planner.", "telemetry.", "orchestrator.", "portal.remind", "portal.bookings", "solver.shadow.")
 """Points of plans, their telemetry and their execution: tests/crash/test_planner.py and test_pull_metrics.py, and
-tests/services/orchestrator/reconcilers. Points of reminders: test_remind_approvals.py of the portal. Points of shadow
-solves: test_solve_shadow.py of the solver.
+tests/services/orchestrator/reconcilers. Points of reminders and bookings: test_remind_approvals.py and
+test_keep_bookings.py of the portal. Points of shadow solves: test_solve_shadow.py of the solver.
 """
 
 

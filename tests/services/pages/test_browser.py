@@ -144,10 +144,11 @@ def test_the_first_tab_stop_skips_to_the_content(visitor: Visitor, world) -> Non
 
 def test_a_live_part_changes_only_when_there_is_news_and_never_under_the_pointer(visitor: Visitor, world) -> None:
     page = visitor.log_in(world.viewer)
-    page.goto(f"{visitor.url}/regions/west?show=servers")
+    with page.expect_response(lambda r: "past=1" in r.url):  # the past follows the page once
+        page.goto(f"{visitor.url}/regions/west?show=servers")
 
     def poll() -> int:
-        with page.expect_response(lambda r: "/regions/west" in r.url) as answer:
+        with page.expect_response(lambda r: "/regions/west?show" in r.url) as answer:
             page.evaluate("htmx.trigger('#live', 'htmx:poll'); htmx.ajax('GET', location.href, {source: '#live'})")
         return answer.value.status
 

@@ -1,6 +1,7 @@
 """Bookings on a real database: a start that is a promise, or says that it is none."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 
 import pytest
@@ -9,6 +10,7 @@ from fastapi.testclient import TestClient
 
 from libs.domain.principal import Role
 from libs.domain.retirement import RetirementKind, RetirementScope, condition_of
+from libs.reconcile.crash import crash_points_heard
 from libs.reconcile.errors import StaleGeneration
 from libs.store.fleet.retirements import announce_retirement, load_retirement
 from libs.store.fleet.snapshot import load_fleet_snapshot
@@ -148,6 +150,32 @@ def test_failed_servers_are_replaced_and_a_short_booking_is_tried_again(owner, d
     clock.sleep(900)
     assert tick() == 1
     assert booked(owner, "launch") == ("True", "Booked", 43)
+
+
+class Killed(BaseException):
+    """A worker dies. No handler catches it."""
+
+
+@pytest.mark.parametrize("point", ["portal.bookings.before", "portal.bookings.after"])
+def test_a_worker_that_dies_while_it_books_loses_nothing(owner, database, clock, tick, point) -> None:
+    ask(owner, database, clock, create("launch", window(clock, 10, None, capacity_rru=24, **ANY)))
+    first = booked_servers(database)
+    with database.write() as tx:
+        tx.execute(sa.text("UPDATE servers SET unavailability = 'unplanned' WHERE name = :name"), {"name": first[0]})
+    died = []
+
+    def die(name: str) -> None:
+        if name == point:
+            died.append(name)
+            raise Killed
+
+    with suppress(Killed), crash_points_heard(die):
+        tick()
+    assert died == [point]
+    assert len(booked_servers(database)) == 32
+    tick()
+    again = booked_servers(database)
+    assert (len(again), first[0] in again) == (32, False)
 
 
 def test_a_retirement_names_the_bookings_that_lose_servers(owner, database, clock, tick) -> None:
