@@ -201,7 +201,7 @@ def test_thousands_of_actions_collapse_and_say_so(database_url, tmp_path) -> Non
     assert page.status_code == 200
     said = text_of(page.text)
     assert "6,000 actions are too many to draw: each box and each lane has the actions of a phase." in said
-    assert "These are the first 250 actions in their order." in said
+    assert "These are the first 100 actions in their order." in said
     assert page.text.count('<rect class="box') == 2
     assert len(page.content) < 300_000
     assert "0 of 3,000 done" in page.text
