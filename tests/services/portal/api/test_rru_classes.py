@@ -141,7 +141,7 @@ def test_a_request_of_before_takes_the_class_of_now(operator, client, database: 
 
 def test_what_is_scheduled_takes_the_class_of_its_beginning(operator, client, database: Database, solve) -> None:
     put(operator, WEB)
-    begins = SystemClock().now() + timedelta(hours=1)
+    begins = SystemClock().now() + timedelta(hours=2)
     request = ask(client, database, "later", by_class(4, starts_at=begins.isoformat()))
     assert request.phase == "scheduled"
     put(operator, {"hw-a": 1.0, "hw-b": 4.0}, 1)
