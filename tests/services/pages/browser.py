@@ -44,6 +44,10 @@ def chromium(path: str) -> Iterator[Browser]:
 
 
 @dataclass
+_LEFT = ("htmx:afterRequest", "htmx:sendError", "htmx:sendAbort")
+"""What htmx says when a person leaves a page whose parts still load. An answer that fails has another message."""
+
+
 class Visitor:
     """A person with a browser window of their own.
 
@@ -72,7 +76,7 @@ class Visitor:
         return page
 
     def _console(self, kind: str, text: str) -> None:
-        if kind in ("error", "warning"):
+        if kind in ("error", "warning") and not text.startswith(_LEFT):
             self.wrongs.append(f"console {kind}: {text}")
 
     def _request(self, url: str) -> None:
