@@ -43,11 +43,11 @@ def chromium(path: str) -> Iterator[Browser]:
         browser.close()
 
 
-@dataclass
 _LEFT = ("htmx:afterRequest", "htmx:sendError", "htmx:sendAbort")
 """What htmx says when a person leaves a page whose parts still load. An answer that fails has another message."""
 
 
+@dataclass
 class Visitor:
     """A person with a browser window of their own.
 
