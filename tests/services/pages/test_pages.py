@@ -389,7 +389,7 @@ def test_a_name_with_hyphens_stays_in_one_line(cell: object, whole: bool) -> Non
     page = Renderer(read_static_files())._environment.from_string(
         '{% from "parts.html" import sortable %}{{ sortable(table) }}'
     )
-    assert page.render(table=rows).count('class="name"') == 2 * whole
+    assert page.render(table=rows, command="").count('class="name"') == 2 * whole
 
 
 def test_identifiers_become_words_with_the_usual_capitals() -> None:
