@@ -387,7 +387,7 @@ def test_a_name_with_hyphens_stays_in_one_line(cell: object, whole: bool) -> Non
     column = Column("n", "N", lambda row: row)
     rows = Table(name="t", caption="T", columns=[column, column], rows=[cell], path="/t", query={}, empty="Nothing.")
     page = Renderer(read_static_files())._environment.from_string(
-        '{% from "parts.html" import sortable %}{{ sortable(table) }}'
+        '{% from "parts.html" import sortable with context %}{{ sortable(table) }}'
     )
     assert page.render(table=rows, command="").count('class="name"') == 2 * whole
 
