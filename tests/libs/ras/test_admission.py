@@ -186,7 +186,7 @@ def test_a_request_must_survive_the_loss_of_every_kind_that_it_names():
 
 
 def test_a_share_of_an_msb_and_blocks_together_bound_what_is_possible():
-    """At most 1.2 RRU in each of four MSBs. In two of them all servers are in block-0: 2.4 are left without it."""
+    """One whole server in each of four MSBs (1.2 RRU). In two all are in block-0: 2 RRU are left without it."""
     verdict = in_blocks(4, msb_share_max=0.3)
     assert (verdict.phase, verdict.reason) == ("rejected", "BeyondHardLimits")
-    assert verdict.numbers["most_rru"] == pytest.approx(2.4)
+    assert verdict.numbers["most_rru"] == pytest.approx(2.0)
