@@ -69,6 +69,7 @@ def with_limits(snapshot, rng):
             snapshot.reservations,
             survives_loss_of=np.zeros((len(snapshot.reservations), 1), bool),
             rack_spread_limit=np.full(len(snapshot.reservations), np.inf),
+            domain_limits=np.full((len(snapshot.reservations), 3, 3), np.inf),
         ),
     )
     names = [(MSB_KIND, str(m)) for m in snapshot.topology.msbs]

@@ -24,8 +24,8 @@ def test_the_models_have_the_fields_and_say_what_they_are(model: type[BaseModel]
         assert "default" not in field
 
 
-def test_shared_buffers_are_not_simulated() -> None:
-    assert set(DECLARED) - SIMULATED == {"shared_buffer_share"}
+def test_shared_buffers_and_bookings_are_not_simulated() -> None:
+    assert set(DECLARED) - SIMULATED == {"shared_buffer_share", "booking_lead_s", "booking_horizon_s"}
 
 
 @pytest.mark.parametrize(
