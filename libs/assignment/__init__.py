@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from libs.assignment.solvers.price.arrivals import Round, Stream
     from libs.assignment.solvers.price.settings import Granularity, PriceSettings
     from libs.assignment.solvers.prices import Prices
+    from libs.assignment.solvers.registry import load_solver
     from libs.assignment.solvers.result import ModelSize
 
 _PLACES = {
@@ -96,6 +97,7 @@ _PLACES = {
     "solvers.limits": "Limits StoppedBy",
     "solvers.portfolio.subproblem": "Answer CountSearch Pool Subproblem",
     "solvers.portfolio.subproblem_solver": "solve_subproblem",
+    "solvers.registry": "load_solver",
     "solvers.result": "ModelSize",
     "language.specs.assignment_affinities": "AssignmentAffinitiesSpec",
     "language.specs.avoid_assignments": "AvoidAssignmentsSpec",
@@ -208,6 +210,7 @@ __all__ = [
     "UtilIncreaseCostSpec",
     "compare",
     "load_replay",
+    "load_solver",
     "save_replay",
     "solve",
     "solve_subproblem",

@@ -29,3 +29,7 @@ def load_solving_code() -> None:
 def _load() -> None:
     for module in _WHAT_USES_IT:
         import_module(module)
+    from libs.assignment import load_solver
+    from libs.ras.solve import SOLVER
+
+    load_solver(SOLVER)

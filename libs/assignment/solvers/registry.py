@@ -26,3 +26,8 @@ def solver_named(name: str) -> Callable[..., Outcome]:
         raise UnknownName("solvers", "solver", str(name), SOLVERS)
     module = import_module(f"libs.assignment.solvers.{SOLVERS[name]}")
     return cast(Callable[..., Outcome], getattr(module, f"solve_{name}"))
+
+
+def load_solver(name: str) -> None:
+    """Import a solver and its kernels now, so that its first use need not wait for them. Raises UnknownName."""
+    solver_named(name)
