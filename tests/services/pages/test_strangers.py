@@ -9,6 +9,7 @@ from libs.domain.principal import Role
 from libs.store.platform.database import Database
 from libs.web.app import create_app
 from libs.web.rates import RateSettings
+from services.pages import known_sessions
 from services.pages.app import create_pages
 from services.pages.known_sessions import TRIES_BURST
 from services.portal.api import ROUTERS
@@ -26,8 +27,12 @@ def database(database_url: str) -> Iterator[Database]:
 
 
 @pytest.fixture
-def pages(database: Database) -> Iterator[TestClient]:
-    """The pages over an API with the rates that it has by default. All visitors come to it from one address."""
+def pages(database: Database, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
+    """The pages over an API with the rates that it has by default. All visitors come to it from one address.
+
+    A slow machine would refill the buckets of the pages during a test, so they stay as they are.
+    """
+    monkeypatch.setattr(known_sessions, "TRIES_PER_S", 1e-9)
     clock = ManualClock()
     app = create_app(
         title="t", version="1", database=database, clock=clock, routers=list(ROUTERS), rates=RateSettings().limits()
