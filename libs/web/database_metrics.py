@@ -19,6 +19,7 @@ from libs.store.fleet.loans import count_loans
 from libs.store.moves.moves import count_dead_letters
 from libs.store.platform.database import Database
 from libs.store.platform.load_figures import (
+    count_bookings,
     count_running_moves,
     load_last_plan_s,
     load_last_solves,
@@ -88,6 +89,8 @@ class DatabaseCollector(Collector):
             for region, numbers in count_loans(tx).items():
                 for state, servers in numbers.items():
                     gauges["plimsoll_lent_servers"].add_metric([region, state], servers)
+            for of, number in count_bookings(tx).items():
+                gauges["plimsoll_bookings"].add_metric(of, number)
             for region, running in count_running_moves(tx).items():
                 gauges["plimsoll_moves_running"].add_metric([region], running)
             for solve in load_last_solves(tx):
@@ -96,6 +99,8 @@ class DatabaseCollector(Collector):
                 for one in () if solve.churn is None else fields(RegionChurn):
                     number = getattr(solve.churn, one.name)
                     gauges["plimsoll_last_solve_churn_servers"].add_metric([solve.region, one.name], number)
+                if solve.over_power is not None:
+                    gauges["plimsoll_last_solve_over_power_domains"].add_metric([solve.region], solve.over_power)
                 if solve.gap is not None:
                     gauges["plimsoll_last_solve_gap_ratio"].add_metric([solve.region], solve.gap)
             waiting = count_waiting(tx)
@@ -169,12 +174,21 @@ def _gauges() -> dict[str, GaugeMetricFamily]:
             "Servers on loan for exchanges: lent, or returning because the loan is over; absent if there are none",
             ["region", "state"],
         ),
+        "plimsoll_bookings": (
+            "Reservations that begin later, by whether servers are booked for them: promise, no_promise, "
+            "beyond_horizon (too far ahead); absent if there are none",
+            ["region", "state"],
+        ),
         "plimsoll_last_solve_timestamp_seconds": ("Time of the last successful solve, on the Clock", ["region"]),
         "plimsoll_last_solve_shortfall_rru": ("Capacity without servers after the last successful solve", ["region"]),
         "plimsoll_last_solve_churn_servers": (
             "Preemptions of servers in use beside the churn budget, as the last successful solve reported: used, most, "
             "planned, over (to repair a promise), held_back",
             ["region", "state"],
+        ),
+        "plimsoll_last_solve_over_power_domains": (
+            "Domains that drew more than plans may use, at the last successful solve; absent without watts",
+            ["region"],
         ),
         "plimsoll_last_solve_gap_ratio": (
             "Bound on the gap between the last successful solve and the optimum",

@@ -8,6 +8,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from libs.domain.booking import BEYOND_HORIZON
+from libs.domain.power import ROUNDING_W, DomainPower
 from libs.domain.region_summary import RegionChurn
 from libs.store.platform.database import Transaction
 
@@ -30,6 +32,12 @@ _QUEUED = sa.text("""
     SELECT regions.name AS region, extract(epoch FROM min(starts_at)) AS since_s
     FROM unavailability_events JOIN regions USING (region_id) WHERE ended_at IS NULL AND state = 'queued'
     GROUP BY regions.name""")
+_BOOKINGS = sa.text("""
+    SELECT regions.name AS region, count(*) AS bookings,
+           CASE WHEN is_promise THEN 'promise'
+                WHEN reason = :beyond THEN 'beyond_horizon' ELSE 'no_promise' END AS state
+    FROM bookings JOIN reservations USING (reservation_id) JOIN regions USING (region_id)
+    WHERE scheduled AND deleted_at IS NULL GROUP BY regions.name, state""")
 _LAST_PLAN = sa.text("""
     SELECT extract(epoch FROM finished_at) FROM plan_runs WHERE status = 'done' AND placement_plan_id IS NOT NULL
     ORDER BY plan_run_id DESC LIMIT 1""")
@@ -48,7 +56,8 @@ class OpenJobs:
 @dataclass(frozen=True, slots=True)
 class LastSolve:
     """The last successful solve of a region. A `gap` of None means that no bound is known. `finished_s` counts seconds
-    since 1970 on the Clock. A `churn` of None means that the solve had no churn budget.
+    since 1970 on the Clock. A `churn` of None means that the solve had no churn budget. `over_power` counts the domains
+    that drew more at the solve than plans may use; None: the region has no watts.
     """
 
     region: str
@@ -56,6 +65,7 @@ class LastSolve:
     gap: float | None
     shortfall_rru: float
     churn: RegionChurn | None
+    over_power: int | None
 
 
 def load_open_jobs(tx: Transaction) -> tuple[OpenJobs, ...]:
@@ -79,6 +89,7 @@ def load_last_solves(tx: Transaction, region: str | None = None) -> tuple[LastSo
             row.report.get("gap"),
             sum(row.report["shortfall_rru"].values()),
             _churn(row.report),
+            _over_power(row.report),
         )
         for row in tx.execute(_SOLVES, {"region": region})
     )
@@ -90,6 +101,21 @@ def _churn(report: Mapping[str, Any]) -> RegionChurn | None:
         return None
     numbers = {one.name: found[one.name] for one in fields(RegionChurn)}
     return RegionChurn(**numbers | {"held_back": sum(found["held_back"].values())})
+
+
+def _over_power(report: Mapping[str, Any]) -> int | None:
+    found = report.get("power")
+    if found is None:
+        return None
+    domains = (DomainPower(**one) for one in found["domains"])
+    return sum(one.allowed_w is not None and one.current_w > one.allowed_w + ROUNDING_W for one in domains)
+
+
+def count_bookings(tx: Transaction) -> dict[tuple[str, str], int]:
+    """Return (region, state) -> the number of reservations that begin later. The state is promise, no_promise or
+    beyond_horizon. Leave out what is 0.
+    """
+    return {(row.region, row.state): row.bookings for row in tx.execute(_BOOKINGS, {"beyond": BEYOND_HORIZON})}
 
 
 def load_last_plan_s(tx: Transaction) -> float | None:

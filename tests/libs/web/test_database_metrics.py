@@ -91,7 +91,11 @@ def test_what_waits_and_the_last_good_solve_are_told(database: Database) -> None
     with database.write() as tx:
         region_id = create_region(tx, "west", RegionPolicy(), now=NOW)
         enqueue(tx, "solve", "west")
-        report = {"gap": 0.02, "shortfall_rru": {"web": 1.5, "db": 2.0}}
+        limits = {"limit_w": 1000.0, "headroom": 0.1, "target_w": 0.0, "full_w": 2000.0, "kind": "MSB"}
+        drawn_w = {"m1": 901.0, "m2": 900.0, "m3": 1200.0}
+        domains = [{**limits, "domain": name, "current_w": drawn} for name, drawn in drawn_w.items()]
+        domains.append({**domains[0], "domain": "m4", "limit_w": None, "headroom": None})
+        report = {"gap": 0.02, "shortfall_rru": {"web": 1.5, "db": 2.0}, "power": {"domains": domains}}
         for status, its_report in ((SolveStatus.UNCHANGED, report), (SolveStatus.FAILED, None)):
             run = start_solve_run(tx, region_id, trigger="test", seed=0, parent_plan_id=None, now=NOW)
             finish_solve_run(tx, run, status, now=NOW, report=its_report)
@@ -101,6 +105,7 @@ def test_what_waits_and_the_last_good_solve_are_told(database: Database) -> None
     assert told["plimsoll_moves_running", ("west",)] == 0
     assert told["plimsoll_last_solve_gap_ratio", ("west",)] == 0.02
     assert told["plimsoll_last_solve_shortfall_rru", ("west",)] == 3.5
+    assert told["plimsoll_last_solve_over_power_domains", ("west",)] == 2
     assert told["plimsoll_last_solve_timestamp_seconds", ("west",)] == NOW.timestamp()
     assert told["plimsoll_database_connections", ("at_most",)] == 3
 

@@ -44,7 +44,7 @@ def chromium(path: str) -> Iterator[Browser]:
 
 
 _LEFT = ("htmx:afterRequest", "htmx:sendError", "htmx:sendAbort")
-"""What htmx says when a person leaves a page whose parts still load. An answer that fails has another message."""
+"""The messages of htmx when a person leaves a page that still loads. An answer that fails has another message."""
 
 
 @dataclass

@@ -15,6 +15,7 @@ from libs.reconcile.errors import StaleGeneration
 from libs.store.fleet.retirements import announce_retirement, load_retirement
 from libs.store.fleet.snapshot import load_fleet_snapshot
 from libs.store.platform.database import Database
+from libs.store.platform.load_figures import count_bookings
 from libs.web.app import create_app
 from services.portal.api import ROUTERS
 from services.portal.reconcilers.advance_windows import AdvanceWindows
@@ -128,6 +129,11 @@ def test_beyond_the_horizon_it_is_no_promise_until_the_horizon_comes(owner, data
 def test_failed_servers_are_replaced_and_a_short_booking_is_tried_again(owner, database, clock, tick) -> None:
     ask(owner, database, clock, create("launch", window(clock, 10, None, capacity_rru=32, **ANY)))
     assert booked(owner, "launch") == ("True", "Booked", 43)
+    ask(owner, database, clock, create("later", window(clock, 60, None, capacity_rru=1, **ANY)))
+
+    def counted(database: Database) -> dict[tuple[str, str], int]:
+        with database.snapshot() as tx:
+            return count_bookings(tx)
 
     def fail(up: str, count: int) -> None:
         query = f"""UPDATE servers SET unavailability = '{up}' WHERE server_id IN (
@@ -144,12 +150,14 @@ def test_failed_servers_are_replaced_and_a_short_booking_is_tried_again(owner, d
     fail("unplanned", 5)
     assert tick() == 1
     assert booked(owner, "launch") == ("False", "TooFewFreeServers", 40)
+    assert counted(database) == {("west", "no_promise"): 1, ("west", "beyond_horizon"): 1}
     assert tick() == 0  # too soon
     with database.write() as tx:
         tx.execute(sa.text("UPDATE servers SET unavailability = 'none'"))
     clock.sleep(900)
     assert tick() == 1
     assert booked(owner, "launch") == ("True", "Booked", 43)
+    assert counted(database) == {("west", "promise"): 1, ("west", "beyond_horizon"): 1}
 
 
 class Killed(BaseException):
