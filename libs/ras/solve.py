@@ -125,7 +125,7 @@ class _Solve:
             size=found.size,
             score=score,
             stay=stay,
-            lower_bound=max(0.0, sum(found.bound[1:])),
+            lower_bound=max(least_penalty, sum(found.bound[1:])),
             least_penalty=least_penalty,
             reservation=self.snapshot.reservations.name,
             priority=self.snapshot.reservations.priority,
