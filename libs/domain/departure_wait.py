@@ -73,10 +73,12 @@ class DepartureWait:
         return (
             f"{self.servers} server{'' if is_one else 's'} of {self.reservation} may not leave yet: without the next "
             f"one it would hold {self.lacks_rru:.4g} RRU less than the {self.keeps_rru:.6g} that it must keep{loss}. "
-            f"{'It waits' if is_one else 'They wait'} since {self.since:%Y-%m-%d %H:%M} UTC for {self._cause()}."
+            f"{'It waits' if is_one else 'They wait'} since {self.since:%Y-%m-%d %H:%M} UTC for {self.cause}."
         )
 
-    def _cause(self) -> str:
+    @property
+    def cause(self) -> str:
+        """Return the thing that the wait is for, as words for people."""
         if self.waits_for is WaitsFor.ARRIVALS:
             replaced = f" ({self.replacements} as replacements)" if self.replacements else ""
             parts = [f"{self.moves} on their way to it{replaced}"] if self.moves else []

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from libs.domain.departure_wait import DepartureWait
 from libs.domain.spare import LoanSummary
+from libs.domain.under_way import UnderWay
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,13 +35,17 @@ class UrgentSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReservationMotion:
-    """The moves of a reservation that people should know of now. None: nothing of that kind."""
+    """The moves of a reservation that people should know of now. None: nothing of that kind.
+
+    under_way   None: nothing is, or the reservation is one of a list
+    """
 
     wait: DepartureWait | None = None
     loans: LoanSummary | None = None
     urgent: UrgentSummary | None = None
+    under_way: UnderWay | None = None
 
     @property
     def message(self) -> str:
         """Return all of it as sentences for people; empty if nothing moves."""
-        return " ".join(one.message for one in (self.wait, self.loans, self.urgent) if one is not None)
+        return " ".join(one.message for one in (self.under_way, self.wait, self.loans, self.urgent) if one is not None)

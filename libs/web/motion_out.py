@@ -1,4 +1,4 @@
-"""Loans and urgent marks of a reservation as JSON, for all resources that show it."""
+"""Loans, urgent marks and servers under way of a reservation as JSON, for all resources that show it."""
 
 from __future__ import annotations
 
@@ -26,4 +26,19 @@ class UrgentSummaryOut(ResponseModel):
     since: datetime = Field(description="Since when the first of them is marked")
     marked_by: str = Field(description="Of the latest mark")
     reason: str = Field(description="Of the latest mark")
+    message: str = Field(description="For people")
+
+
+class TravellersOut(ResponseModel):
+    """The servers on their way to one reservation, or away from it."""
+
+    servers: int
+    waiting: int = Field(description="Servers among them that wait for an event without a time: see `causes`")
+    expected_at: datetime | None = Field(
+        description="When the last one is expected to have moved, if no step fails; null: some wait"
+    )
+    not_before: datetime | None = Field(
+        description="The same of those that do not wait: a lower bound for all; null: all wait"
+    )
+    causes: list[str] = Field(description="For each cause of a wait, the number of its servers and the cause")
     message: str = Field(description="For people")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import numpy as np
 
 from libs.domain.fleet import FREE, FleetSnapshot
@@ -12,7 +14,6 @@ from libs.ras.explain.explanation import Explanation, explain, last_solve_of
 from libs.ras.explain.move import MoveEffect, alternatives, move_effect
 from libs.store.capacity.readiness_history import load_readiness_histories
 from libs.store.capacity.reservations import live_names, load_reservation
-from libs.store.fleet.motions import load_motions
 from libs.store.fleet.snapshot import load_fleet_snapshot
 from libs.store.fleet.usable_servers import load_usable_servers
 from libs.store.plans.targets_history import load_last_solve_changes
@@ -20,6 +21,7 @@ from libs.store.platform.database import Database
 from libs.web.names import unknown_name
 from libs.web.problems import FieldError, Problem, invalid
 from libs.web.solving_slots import solving_slot
+from services.portal.reservation_motion import motion_of
 
 EXPLAIN_S_MAX = 10.0
 """Seconds for the search for deciders while a person waits for the answer."""
@@ -28,7 +30,7 @@ FREE_NAME = "free"
 
 
 def explain_reservation(
-    database: Database, reservation_id: int, *, holder: int | str
+    database: Database, reservation_id: int, *, holder: int | str, now: datetime
 ) -> tuple[Explanation, Reservation, ReadinessHistory, ReservationMotion]:
     """Explain a reservation. Return the explanation, and the reservation with its history and what moves at it.
 
@@ -41,7 +43,7 @@ def explain_reservation(
             last = load_last_solve_changes(tx, reservation.region)
             usable = np.isin(snapshot.servers.id, load_usable_servers(tx, reservation.region))
             history = load_readiness_histories(tx, [reservation_id])[reservation_id]
-            motion = load_motions(tx, [reservation_id])[reservation_id]
+            motion = motion_of(tx, reservation, now)
         row = _row(snapshot, reservation)
         solved = None if last is None else last_solve_of(snapshot, row, last[0], last[1])
         found = explain(snapshot, row, last_solve=solved, usable=usable, time_s_max=EXPLAIN_S_MAX)

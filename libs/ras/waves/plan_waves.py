@@ -129,7 +129,8 @@ def plan_waves(
                 lack_rru = float(promises.capacity_rru[r]) - guard.level(r + 1, survive=False)
                 below_rru[r] = max(below_rru[r], lack_rru)
         wave[chosen], at_hold[relieved] = len(seconds), True
-        moves_s = wave_s(moves, np.array(chosen), promises.msb_servers, bounds) if chosen else 0.0
+        of_wave = moves.seconds[chosen], moves.msb[chosen], moves.takes[chosen]
+        moves_s = wave_s(*of_wave, promises.msb_servers, bounds) if chosen else 0.0
         loans_s = lender.seconds(coming) if lender is not None else 0.0
         seconds.append(max(moves_s, TICK_S + loans_s))
         gives -= np.bincount(_givers(moves, waits, chosen), minlength=len(promises))

@@ -6,27 +6,26 @@ import math
 
 import numpy as np
 
-from libs.domain.arrays import Floats, Ints
+from libs.domain.arrays import Bools, Floats, Ints
 from libs.domain.mover import MOVES_MAX, MSB_SHARE_MAX, MoverBounds
-from libs.domain.waves import MovesToMake
 
 TICK_S = 5.0
 """Seconds until the mover sees that a wave may begin."""
 
 
-def wave_s(moves: MovesToMake, rows: Ints, msb_servers: Ints, bounds: MoverBounds) -> float:
-    """Return the expected seconds of a wave of the moves `rows`.
+def wave_s(seconds: Floats, msb: Ints, takes: Bools, msb_servers: Ints, bounds: MoverBounds) -> float:
+    """Return the expected seconds of a wave of N moves, of which there is one at least. Each has its expected
+    `seconds`, its MSB, and `takes`: whether it takes its server from a reservation other than a shared buffer.
 
         tick + max(longest move, for each bound b on moves at a time: ceil(moves / b) * mean move)
              + 60 s for each further minute that the starts of an MSB take
 
     A bound of None has the default of the mover.
     """
-    seconds, msb = moves.seconds[rows], moves.msb[rows]
-    at_a_time = _batches_s(seconds.sum(keepdims=True), np.array([len(rows)]), np.array([bounds.moves_max or MOVES_MAX]))
+    number = np.array([len(seconds)])
+    at_a_time = _batches_s(seconds.sum(keepdims=True), number, np.array([bounds.moves_max or MOVES_MAX]))
     longest = max(float(seconds.max()), at_a_time)
     share = bounds.msb_share_max or MSB_SHARE_MAX
-    takes = moves.takes[rows]
     leaving = np.maximum(1, (msb_servers * share).astype(np.int64))
     longest = max(longest, _per_msb(seconds[takes], msb[takes], leaving))
     if bounds.msb_moves_max is not None:

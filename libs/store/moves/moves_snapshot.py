@@ -64,7 +64,7 @@ _WAITING = f"""
       AND NOT EXISTS (SELECT FROM moves WHERE moves.server_id = servers.server_id AND dead_letter = 'open')
     ORDER BY server_id"""
 # The first three lines are the conditions of three indexes.
-_ASTRAY = f"""(current_reservation_id IS DISTINCT FROM target_reservation_id
+ASTRAY = f"""(current_reservation_id IS DISTINCT FROM target_reservation_id
            OR (in_doubt_reservation_id IS NOT NULL OR (unclean AND current_reservation_id IS NULL))
            OR spare_for_reservation_id IS NOT NULL)
       AND (current_reservation_id IS DISTINCT FROM {GOAL}
@@ -94,7 +94,7 @@ _FIELDS = {
     "returning": "?",
     "leaves_rru": ">f8",
 }
-_MSBS = sa.text("""
+MSBS = sa.text("""
     SELECT msb_id, count(*) AS servers FROM servers JOIN racks USING (rack_id)
     WHERE servers.region_id = :region_id AND decommissioned_at IS NULL GROUP BY msb_id""")
 _STARTED = sa.text("""
@@ -144,13 +144,13 @@ def load_moves_snapshot(tx: Transaction, region_name: str, *, moves_max: int, no
     further = "".join(f", {domain}" for domain in places.domains)
     of_place = {"domain_ids": further, "joins": places.joins}
     fields = {**_FIELDS, **places.fields("domain", ">i8", msb=False)}
-    found = copy_out(tx, _WAITING.format(reason=_ASTRAY, **of_place), of_waiting, fields)
+    found = copy_out(tx, _WAITING.format(reason=ASTRAY, **of_place), of_waiting, fields)
     if changed:
         others = copy_out(tx, _WAITING.format(reason=_OTHER_PROFILE, **of_place), of_waiting, fields)
         found = np.concatenate([found, others])
     native = {name: found[name].astype(np.dtype(kind).newbyteorder("=")) for name, kind in _FIELDS.items()}
     number = len(found)
-    msbs = tx.execute(_MSBS, {"region_id": region_id}) if number else ()
+    msbs = tx.execute(MSBS, {"region_id": region_id}) if number else ()
     is_rated = number > 0 and mover.bounds.msb_starts_per_minute is not None
     started = tx.execute(_STARTED, {"region_id": region_id, "since": now - MINUTE}) if is_rated else ()
     spares = load_spares(tx, region_id)

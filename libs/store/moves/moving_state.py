@@ -55,7 +55,6 @@ def load_moving_state(tx: Transaction, region_name: str) -> MovingState:
     servers = copy_out(tx, _SERVERS, of_region, _SERVER_FIELDS)
     running = copy_out(tx, _RUNNING, of_region, _RUNNING_FIELDS)
     profiles = tx.execute(_PROFILES, of_region).all()
-    measured = {**of_region, "moves": _MEASURED_MOVES, "samples_min": SAMPLES_MIN}
     return MovingState(
         id=servers["id"].astype(np.int64),
         current_id=servers["current_id"].astype(np.int64),
@@ -72,5 +71,11 @@ def load_moving_state(tx: Transaction, region_name: str) -> MovingState:
             remaining=np.stack([running[step.value] for step in MoveStep], axis=1),
         ),
         bounds=load_mover(tx, region_name).bounds,
-        step_s={MoveStep(row.step): float(row.median_s) for row in tx.execute(_MEDIANS, measured)},
+        step_s=load_step_s(tx, region_id),
     )
+
+
+def load_step_s(tx: Transaction, region_id: int) -> dict[MoveStep, float]:
+    """Return the median seconds of each step that a region has done often enough."""
+    measured = {"region_id": region_id, "moves": _MEASURED_MOVES, "samples_min": SAMPLES_MIN}
+    return {MoveStep(row.step): float(row.median_s) for row in tx.execute(_MEDIANS, measured)}

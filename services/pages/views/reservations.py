@@ -95,8 +95,7 @@ def show_reservation(visit: Visit) -> Shown:
     if not found:
         detail = f"There is no reservation {name} in {region}. It may have been deleted, or have another name."
         raise ApiProblem(404, {"title": "There is no such reservation", "detail": detail, "code": "not_found"})
-    row: Json = found[0]
-    path = f"/v1/reservations/{row['reservation_id']}"
+    path = f"/v1/reservations/{found[0]['reservation_id']}"
     explains = _explains(visit)
     if visit.is_fragment and explains:
         return Shown(
@@ -108,6 +107,7 @@ def show_reservation(visit: Visit) -> Shown:
             sources=[],
             values=_explained(visit, path),
         )
+    row = visit.api.get(path)
     counts_path = f"/v1/regions/{segment(region)}/server-counts"
     places = visit.api.get(counts_path, reservation=name)["items"]
     past = visit.api.items(f"{path}/history", most=1000)

@@ -42,4 +42,5 @@ def get_explanation(
         return server_explanation_out(effects, asked=to is not None)
     if to is not None:
         raise invalid(FieldError(field="server", location="query", code="missing", message="is required with `to`"))
-    return explanation_out(*explain_reservation(context.database, reservation_id, holder=principal.holder))
+    holder, now = principal.holder, context.clock.now()
+    return explanation_out(*explain_reservation(context.database, reservation_id, holder=holder, now=now))
