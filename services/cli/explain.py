@@ -26,8 +26,12 @@ _MARK = {True: "yes", False: "no", None: "not settled"}
 
 
 def explain(
-    reservation: Annotated[str, typer.Argument(help="the reservation, by name or id")],
-    server: Annotated[str | None, typer.Option(help="explain the place of this server instead")] = None,
+    reservation: Annotated[
+        str | None, typer.Argument(help="the reservation, by name or id; without one, --server names any server")
+    ] = None,
+    server: Annotated[
+        str | None, typer.Option(help="explain the place of this server instead; without a reservation, by name or id")
+    ] = None,
     to: Annotated[
         str | None, typer.Option(help="with --server: the effect of binding it to this reservation, or free")
     ] = None,
@@ -37,9 +41,8 @@ def explain(
     if to is not None and server is None:
         raise typer.BadParameter("say which server: --server NAME", param_hint="--to")
     client = Client.connect()
-    identifier = reservation if reservation.isdecimal() else id_of(client, Noun.RESERVATIONS, reservation)
-    with stderr.status(f"{reservation}: solving again without each thing that may decide"):
-        found = client.get(f"/v1/reservations/{identifier}/explain", server=server, to=to)
+    with stderr.status(f"{reservation or server}: solving again without each thing that may decide"):
+        found = _ask(client, reservation, server, to)
     if output is Output.JSON:
         print_json(found)
         return
@@ -49,6 +52,18 @@ def explain(
         _tell_reservation(found)
     else:
         _tell_moves(found["moves"], told=found["summary"])
+
+
+def _ask(client: Client, reservation: str | None, server: str | None, to: str | None) -> Json:
+    if reservation is not None:
+        return client.get(f"{_path(client, Noun.RESERVATIONS, reservation)}/explain", server=server, to=to)
+    if server is None:
+        raise typer.BadParameter("name a reservation, or a server with --server NAME", param_hint="RESERVATION")
+    return client.get(f"{_path(client, Noun.SERVERS, server)}/explain", to=to)
+
+
+def _path(client: Client, noun: Noun, name: str) -> str:
+    return f"/v1/{noun}/{name if name.isdecimal() else id_of(client, noun, name)}"
 
 
 def _tell_reservation(found: Json) -> None:

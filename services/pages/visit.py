@@ -131,3 +131,13 @@ def go_to(path: str) -> RedirectResponse:
 def to_region(region: str, *parts: str) -> str:
     """Return the path of a page of a region. Names may have slashes."""
     return "/".join(["", "regions", segment(region), *(quote(part, safe="/") for part in parts)])
+
+
+def to_server(region: str, name: str) -> str:
+    """Return the path of the page of a server, which tells why it is where it is."""
+    return to_region(region, "servers", name)
+
+
+def server_link(region: str, name: str) -> Markup:
+    """Return the link to the page of a server."""
+    return link_markup(to_server(region, name), name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime
 
 import numpy as np
@@ -14,6 +15,7 @@ from libs.ras.explain.explanation import Explanation, explain, last_solve_of
 from libs.ras.explain.move import MoveEffect, alternatives, move_effect
 from libs.store.capacity.readiness_history import load_readiness_histories
 from libs.store.capacity.reservations import live_names, load_reservation
+from libs.store.fleet.servers import load_server
 from libs.store.fleet.snapshot import load_fleet_snapshot
 from libs.store.fleet.usable_servers import load_usable_servers
 from libs.store.plans.targets_history import load_last_solve_changes
@@ -72,15 +74,39 @@ def explain_server(
         if snapshot.servers.target[row] != _row(snapshot, reservation) and to != reservation.name:
             message = _elsewhere(snapshot, row, reservation.name)
             raise invalid(FieldError(field="server", location="query", code="not_its_server", message=message))
-        if to is None:
-            return list(alternatives(snapshot, row))
-        if to == FREE_NAME and to not in names:
-            return [move_effect(snapshot, row, FREE)]
-        wanted = np.flatnonzero(snapshot.reservations.name == to)
-        if not len(wanted):
-            known = [*snapshot.reservations.name.tolist(), FREE_NAME]
-            raise invalid(unknown_name("to", "reservation", to, known, location="query"))
-        return [move_effect(snapshot, row, int(wanted[0]))]
+        return _effects(snapshot, names, row, to)
+
+
+def explain_any_server(database: Database, server_id: int, to: str | None, *, holder: int | str) -> list[MoveEffect]:
+    """Return the effects of binding a server, free or not, to `to`. Without `to`, return them for the most promising
+    places.
+
+    Raises NotFound, and Problem: 409 if the server has left the fleet, 422 for an unknown `to`.
+    """
+    with solving_slot(holder):
+        with database.snapshot() as tx:
+            server = load_server(tx, server_id)
+            snapshot = load_fleet_snapshot(tx, server.region)
+            names = live_names(tx, server.region)
+        found = np.flatnonzero(snapshot.servers.id == server_id)
+        if not len(found):
+            raise Problem(409, "wrong_phase", f"{server.name} has left the fleet: there is nothing to explain.")
+        return _effects(snapshot, names, int(found[0]), to)
+
+
+def _effects(snapshot: FleetSnapshot, names: Collection[str], row: int, to: str | None) -> list[MoveEffect]:
+    """Return the effect of binding the server in `row` to `to`; None: to each of the most promising places. `names`:
+    of the live reservations. Raises Problem (422) for an unknown `to`.
+    """
+    if to is None:
+        return list(alternatives(snapshot, row))
+    if to == FREE_NAME and to not in names:
+        return [move_effect(snapshot, row, FREE)]
+    wanted = np.flatnonzero(snapshot.reservations.name == to)
+    if not len(wanted):
+        known = [*snapshot.reservations.name.tolist(), FREE_NAME]
+        raise invalid(unknown_name("to", "reservation", to, known, location="query"))
+    return [move_effect(snapshot, row, int(wanted[0]))]
 
 
 def _elsewhere(snapshot: FleetSnapshot, row: int, asked: str) -> str:

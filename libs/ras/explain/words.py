@@ -110,13 +110,14 @@ def server_words(effects: Sequence[MoveEffect], *, asked: bool) -> str:
     if asked:
         return effect_words(effects[0])
     legal = [effect for effect in effects if not effect.violations]
-    here = effects[0].from_reservation or "free"
+    home = effects[0].from_reservation
+    here = "free" if home is None else f"in {home}"
     if not legal:
         why = effects[0].violations[0].message
-        return f"{effects[0].server} stays in {here}: every other place would leave some reservation worse off ({why})."
+        return f"{effects[0].server} stays {here}, because every other place breaks a rule ({why})."
     nearest = min(legal, key=lambda effect: effect.costs)
     if nearest.costs >= 0:
-        return f"{effects[0].server} is best where it is, in {here}. The next best: {effect_words(nearest)}"
+        return f"{effects[0].server} is best where it is, {here}. The next best: {effect_words(nearest)}"
     return f"{effects[0].server} would serve better elsewhere; the next solve may move it. {effect_words(nearest)}"
 
 

@@ -20,6 +20,7 @@ from services.pages.views.requests import REQUESTS
 from services.pages.views.reservations import RESERVATIONS, show_reservation
 from services.pages.views.rollout import show_rollout
 from services.pages.views.rollouts import show_rollouts
+from services.pages.views.server import show_server
 from services.pages.views.servers import SERVERS
 from services.pages.views.simulation import show_simulation
 from services.pages.views.solve import show_solve
@@ -33,8 +34,8 @@ VIEWS = (
     ("/regions", show_regions),
     ("/regions/{region}", show_region),
     ("/regions/{region}/reservations", page_of(RESERVATIONS)),
-    ("/regions/{region}/reservations/{name:path}", show_reservation),
     ("/regions/{region}/servers", page_of(SERVERS)),
+    ("/regions/{region}/servers/{name:path}", show_server),
     ("/regions/{region}/failures", show_failures),
     ("/audit", page_of(AUDIT)),
     ("/executions", show_executions),
@@ -46,6 +47,7 @@ VIEWS = (
     ("/style", show_style),
 )
 FORMS = (
+    ("/regions/{region}/reservations/{name:path}", show_reservation),
     ("/regions/{region}/requests", page_of(REQUESTS)),
     ("/executions/{execution}", show_execution),
     ("/regions/{region}/moves", show_moves),

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from services.pages.api import Json, Part
 from services.pages.parts.table import Column, Table
 from services.pages.parts.words import duration, moment_markup, number, parse_moment, said, spaced
-from services.pages.visit import Visit, link_markup, to_region
+from services.pages.visit import Visit, link_markup, server_link, to_region
 
 NAMED_MAX = 3
 """Reservations that the outlook names for each MSB."""
@@ -136,7 +136,7 @@ def of_failures(visit: Visit, region: str, failed: Part) -> Table:
         key="failures",
         caption="Failures now",
         columns=[
-            Column("name", "What", lambda one: one["scope_name"]),
+            Column("name", "What", lambda one: one["scope_name"], lambda one: _place(region, one)),
             Column("scope", "Scope", lambda one: _scope(one)),
             Column("reason", "Reason", lambda one: one["reason"]),
             Column("since", "Since", lambda one: one["starts_at"], _at(visit, "starts_at")),
@@ -161,6 +161,11 @@ def _scope(one: Json) -> str:
     return {"msb": "MSB"}.get(one["scope"], str(one["scope"]))
 
 
+def _place(region: str, one: Json) -> object:
+    """Return the place of an event: a server is a link to its page."""
+    return server_link(region, one["scope_name"]) if one["scope"] == "server" else one["scope_name"]
+
+
 def _at(visit: Visit, name: str) -> Any:
     return lambda one: moment_markup(one[name], visit.now) if one[name] else None
 
@@ -173,8 +178,8 @@ def of_replacements(visit: Visit, region: str, found: Json) -> Table:
         key="replaced",
         caption="Lost servers that were replaced",
         columns=[
-            Column("server", "Lost server", lambda one: one["server"]),
-            Column("spare", "Replaced by", lambda one: one["spare"]),
+            Column("server", "Lost server", lambda one: one["server"], lambda one: server_link(region, one["server"])),
+            Column("spare", "Replaced by", lambda one: one["spare"], lambda one: server_link(region, one["spare"])),
             Column(
                 "reservation",
                 "For",
@@ -218,7 +223,7 @@ def of_maintenance(visit: Visit, region: str, planned: Part, refused: Sequence[J
         key="maintenance",
         caption="Planned maintenance",
         columns=[
-            Column("name", "What", lambda one: one["scope_name"]),
+            Column("name", "What", lambda one: one["scope_name"], lambda one: _place(region, one)),
             Column("scope", "Scope", lambda one: _scope(one)),
             Column("reason", "Reason", lambda one: one["reason"]),
             Column("state", "State", lambda one: one["state"], _state),

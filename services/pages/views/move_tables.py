@@ -9,7 +9,7 @@ from markupsafe import Markup
 from services.pages.api import Json
 from services.pages.parts.table import Column, Table
 from services.pages.parts.words import duration, moment_markup, moment_text, number, said, spaced
-from services.pages.visit import Visit, link_markup, to_region
+from services.pages.visit import Visit, link_markup, server_link, to_region
 
 _LEVELS = {"hold": ("bad", "hold"), "survive": ("warn", "survive")}
 
@@ -87,7 +87,7 @@ def of_moves(visit: Visit, region: str, moves: Sequence[Json], running: int) -> 
         key="moves",
         caption="Running moves",
         columns=[
-            Column("server", "Server", lambda one: one["server"]),
+            Column("server", "Server", lambda one: one["server"], lambda one: server_link(region, one["server"])),
             Column("from", "From", lambda one: one["from_reservation"] or "free", _named(region, "from_reservation")),
             Column("to", "To", lambda one: one["to_reservation"] or "free", _named(region, "to_reservation")),
             Column("step", "Step", lambda one: one["steps"].index(one["step"]), _step),

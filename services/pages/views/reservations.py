@@ -9,13 +9,16 @@ from typing import Any
 from urllib.parse import urlencode
 
 from markupsafe import Markup
+from starlette.responses import Response
 
 from services.pages.api import ApiProblem, Json
 from services.pages.parts.pictures import Part, Series, bar_svg, legend, lines_svg
 from services.pages.parts.place_map import reservation_map
 from services.pages.parts.table import Choice, Column
 from services.pages.parts.words import parse_moment, spaced
+from services.pages.views.explanation import explained_when, explanation
 from services.pages.views.listing import Listing, values_of_rows
+from services.pages.views.return_reservation import asked_to_return, return_it
 from services.pages.visit import Shown, Visit, link_markup, segment, to_region
 
 PAST = timedelta(days=30)
@@ -88,15 +91,15 @@ RESERVATIONS = Listing(
 )
 
 
-def show_reservation(visit: Visit) -> Shown:
-    """Show one reservation."""
+def show_reservation(visit: Visit) -> Shown | Response:
+    """Show one reservation, or return it."""
     region, name = visit.place("region"), visit.place("name")
     found = visit.api.get("/v1/reservations", region=region, name=name)["items"]
     if not found:
         detail = f"There is no reservation {name} in {region}. It may have been deleted, or have another name."
         raise ApiProblem(404, {"title": "There is no such reservation", "detail": detail, "code": "not_found"})
     path = f"/v1/reservations/{found[0]['reservation_id']}"
-    explains = _explains(visit)
+    explains = explained_when(visit) if visit.query.keys() & {"explain", "server"} else ""
     if visit.is_fragment and explains:
         return Shown(
             template="reservation_why.html",
@@ -107,7 +110,15 @@ def show_reservation(visit: Visit) -> Shown:
             sources=[],
             values=_explained(visit, path),
         )
+    trouble = ""
+    if visit.form:
+        requests_url = f"{to_region(region, 'requests')}?{urlencode({'reservation': name})}"
+        answer = return_it(visit, path, requests_url)
+        if isinstance(answer, Response):
+            return answer
+        trouble = answer
     row = visit.api.get(path)
+    returns = asked_to_return(visit, row, trouble)
     counts_path = f"/v1/regions/{segment(region)}/server-counts"
     places = visit.api.get(counts_path, reservation=name)["items"]
     past = visit.api.items(f"{path}/history", most=1000)
@@ -122,7 +133,8 @@ def show_reservation(visit: Visit) -> Shown:
         section="reservations",
         command=("get", "reservations", name, "--where", f"region={region}"),
         sources=[path, f"{counts_path}?{urlencode({'reservation': name})}", f"{path}/history"],
-        live=not explains,
+        live=not explains and not returns["open"],
+        status=409 if trouble else 200,
         values={
             "row": row,
             "survived": _survived(spec),
@@ -142,11 +154,13 @@ def show_reservation(visit: Visit) -> Shown:
             "why_type": partial(_why_url, visit),
             "bar": _bar(row),
             "past": _past(past, visit.now, survives=survives),
-            "moves": moves[:_UNDER_WAY_MAX],
+            "moves": [{**one, "why": _why_of_move(visit, one)} for one in moves[:_UNDER_WAY_MAX]],
             "moves_more": len(moves) - _UNDER_WAY_MAX,
             "servers_url": f"{to_region(region, 'servers')}?{urlencode({'current_reservation': name})}",
             "arriving_url": f"{to_region(region, 'servers')}?{urlencode({'target_reservation': name})}",
             "explains": explains,
+            "takes": "Solves without each constraint tell which of them decides.",
+            "returns": returns,
             "server": visit.query.get("server", ""),
             "to": visit.query.get("to", ""),
             "type": visit.query.get("type", ""),
@@ -156,27 +170,12 @@ def show_reservation(visit: Visit) -> Shown:
     )
 
 
-def _explains(visit: Visit) -> str:
-    """Return when the page has the explanation that the URL asks for: now, after the rest of the page, or not ("").
-
-    It takes seconds, so the page fetches it after it is shown. Without scripts a link waits for it (`wait`).
-    """
-    if not any(key in visit.query for key in ("explain", "server")):
-        return ""
-    return "now" if "wait" in visit.query else "after"
-
-
 def _explained(visit: Visit, path: str) -> Json:
     """Return the explanation that the URL asks for: of the reservation, or of a server with another place."""
-    server, to = visit.query.get("server"), visit.query.get("to")
-    try:
-        why = visit.api.get(f"{path}/explain", server=server, to=to if server else None)
-    except ApiProblem as problem:
-        if problem.status not in (404, 409, 422, 429):
-            raise
-        return {"why": None, "why_not": " ".join([problem.detail, *problem.fields.values()]), "of_type": None}
-    kind = visit.query.get("type")
-    return {"why": why, "why_not": "", "of_type": None if kind is None or server else _of_type(why, kind)}
+    server, to, kind = (visit.query.get(key) for key in ("server", "to", "type"))
+    found = explanation(visit, path, server=server, to=to if server else None)
+    why = found["why"]
+    return {**found, "of_type": None if why is None or kind is None or server else _of_type(why, kind)}
 
 
 def _of_type(why: Json, kind: str) -> Json:
@@ -197,6 +196,13 @@ def _moves_type(decider: Json, kind: str) -> bool:
 def _servers_url(region: str, name: str, msb: str, kind: str) -> str:
     query = {"current_reservation": name, "msb": msb, "hardware_type": kind}
     return f"{to_region(region, 'servers')}?{urlencode(query)}"
+
+
+def _why_of_move(visit: Visit, move: Json) -> str:
+    """Return the address of the reasons for a move's server: to be here, or not to be here any more."""
+    name = visit.place("name")
+    asked = {"server": move["server"]} if move["to_reservation"] == name else {"server": move["server"], "to": name}
+    return f"{visit.path}?{urlencode(asked)}#why"
 
 
 def _why_url(visit: Visit, kind: str) -> str:

@@ -10,34 +10,36 @@ from markupsafe import Markup
 from services.pages.api import Json
 from services.pages.parts.table import Choice, Column
 from services.pages.views.listing import Listing
-from services.pages.visit import Visit, link_markup, to_region
+from services.pages.visit import Visit, link_markup, server_link, to_region, to_server
 
-_STATES = (("none", "up"), ("planned", "in maintenance"), ("unplanned", "down"))
+STATES = (("none", "up"), ("planned", "in maintenance"), ("unplanned", "down"))
 
 
 def _columns(visit: Visit) -> list[Column]:
     region = visit.place("region")
     return [
-        Column("name", "Server", lambda s: s["name"]),
+        Column("name", "Server", lambda s: s["name"], lambda s: server_link(region, s["name"])),
         Column("msb", "MSB", lambda s: s["msb"]),
         Column("rack", "Rack", lambda s: s["rack"]),
         Column("type", "Hardware type", lambda s: s["hardware_type"]),
         _bound(region, "current", "In"),
         _bound(region, "target", "Target"),
         Column("in_use", "In use", lambda s: "yes" if s["in_use"] else "no"),
-        Column("state", "State", lambda s: dict(_STATES)[s["unavailability"]]),
+        Column("state", "State", lambda s: dict(STATES)[s["unavailability"]]),
         Column("waits", "Waits", _waits, lambda s: _waits_shown(region, s)),
         Column("why", "Reasons", lambda s: s["target_reservation"], lambda s: _why(region, s)),
     ]
 
 
-def _why(region: str, server: Json) -> Markup | None:
-    """Return the link to the reasons why a server is in its reservation; None for a free one."""
-    name = server["target_reservation"]
-    if name is None:
-        return None
-    url = f"{to_region(region, 'reservations', name)}?{urlencode({'server': server['name']})}#why"
-    return Markup('<a href="{}" aria-label="Why {} is in {}">Why</a>').format(url, server["name"], name)
+def _why(region: str, server: Json) -> Markup:
+    """Return the link to the reasons why a server is in its reservation, or why it is free."""
+    name, target = server["name"], server["target_reservation"]
+    if target is None:
+        url, place = f"{to_server(region, name)}#why", "free"
+    else:
+        url = f"{to_region(region, 'reservations', target)}?{urlencode({'server': name})}#why"
+        place = f"in {target}"
+    return Markup('<a href="{}" aria-label="Why {} is {}">Why</a>').format(url, name, place)
 
 
 def _bound(region: str, key: str, title: str) -> Column:
@@ -62,7 +64,7 @@ def _waits_shown(region: str, server: Json) -> Markup | None:
 
 
 def _choices(visit: Visit, rows: Sequence[Json]) -> list[Choice]:
-    return [Choice("unavailability", "State", _STATES)]
+    return [Choice("unavailability", "State", STATES)]
 
 
 SERVERS = Listing(

@@ -16,7 +16,7 @@ from services.pages.parts.words import number, percent
 from services.pages.views import what_if_form as asking
 from services.pages.views.solve import TERMS, signed
 from services.pages.views.what_if import SECTION, address_of, status_badge
-from services.pages.visit import Shown, Visit, go_to, link_markup, to_region
+from services.pages.visit import Shown, Visit, go_to, link_markup, server_link, to_region
 
 _OPEN = ("queued", "running")
 _SAME_RRU = 1e-6
@@ -265,7 +265,7 @@ def _moves(visit: Visit, region: str, report: Json | None) -> Table:
         name="what-if-moves",
         caption="Servers that would move",
         columns=[
-            Column("server", "Server", lambda row: row["server"]),
+            Column("server", "Server", lambda row: row["server"], lambda row: server_link(region, row["server"])),
             place("from_reservation", "From"),
             place("to_reservation", "To"),
             Column("in_use", "In use", lambda row: "yes" if row["in_use"] else "no"),

@@ -15,7 +15,7 @@ from services.pages.parts.pictures import legend
 from services.pages.parts.table import Column, Table
 from services.pages.parts.words import duration, number, percent
 from services.pages.views.solves import RUNS_MAX, figure, name_of, status_badge
-from services.pages.visit import Shown, Visit, go_to, link_markup, to_region
+from services.pages.visit import Shown, Visit, go_to, link_markup, server_link, to_region
 
 TERMS = (
     ("short", "Missing capacity", "a penalty for RRU that reservations lack"),
@@ -220,7 +220,7 @@ def _changes(visit: Visit, region: str, run: Json) -> Table:
         name="changes",
         caption="Changes of targets",
         columns=[
-            Column("server", "Server", lambda row: row["server"]),
+            Column("server", "Server", lambda row: row["server"], lambda row: server_link(region, row["server"])),
             reservation("from", "From"),
             reservation("to", "To"),
         ],

@@ -15,6 +15,7 @@ from services.portal.api import (
     reservation_servers,
     reservations,
     rru_classes,
+    server_explanations,
     sessions,
     tokens,
 )
@@ -34,6 +35,7 @@ ROUTERS = (
     quotas.router,
     rru_classes.router,
     explanations.router,
+    server_explanations.router,
     sessions.router,
     tokens.router,
 )

@@ -27,6 +27,7 @@ SHOTS = {
     "requests": "/regions/west/requests",
     "approvals": "/regions/west/approvals",
     "servers": "/regions/west/servers",
+    "server": "/regions/west/servers/server-000010?wait=1",
     "failures": "/regions/west/failures",
     "solves": "/regions/west/solves",
     "solve": "/regions/west/solves/1",

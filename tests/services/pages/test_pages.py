@@ -114,7 +114,9 @@ def test_long_lists_of_failures_and_approvals_lead_on(log_in, world, api, monkey
     only = api.get("/v1/unavailability-events", params={"region": "west", "open": "true", "kind": "unplanned"})
     assert [one["scope_name"] for one in only.json()["items"]] == [one["scope_name"] for one in down]
     assert len(down) > 1
-    names = "|".join(rf"<th [^>]+>{re.escape(one['scope_name'])}</th>\s*<td>{one['scope']}</td>" for one in down)
+    names = "|".join(
+        rf"<th [^>]+><a [^>]+>{re.escape(one['scope_name'])}</a></th>\s*<td>{one['scope']}</td>" for one in down
+    )
     assert follow("/regions/west/failures", names, "failures.after") == len(down)
     pending = api.get("/v1/approvals", params={"region": "west", "status": "pending"}).json()["items"]
     assert len(pending) > 1

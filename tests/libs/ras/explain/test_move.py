@@ -48,6 +48,10 @@ def test_a_server_that_is_needed_is_best_where_it_is():
     snapshot = region(servers=[(0, 0, 0)], capacity=[1], survives=[False])
     [free] = alternatives(snapshot, 0)
     assert [v.reason for v in free.violations] == ["ShortfallGrows"]
-    assert "every other place would leave some reservation worse off (r0 would be short of 1" in server_words(
-        [free], asked=False
-    )
+    assert "because every other place breaks a rule (r0 would be short of 1" in server_words([free], asked=False)
+
+
+def test_a_free_server_that_nobody_needs_is_best_free():
+    snapshot = region(servers=[(0, 0, 0), (1, 0, FREE)], capacity=[1], survives=[False])
+    said = server_words(alternatives(snapshot, 1), asked=False)
+    assert said.startswith("s1 is best where it is, free. The next best: s1 in r0 would cost ")

@@ -121,3 +121,38 @@ def test_what_cannot_be_explained_is_said_by_field(client: TestClient, database:
         f"/v1/reservations/{web}", headers={"If-Match": client.get(f"/v1/reservations/{web}").headers["etag"]}
     )
     assert client.get(path).json()["code"] == "wrong_phase"
+
+
+def test_any_server_tells_why_it_is_free_or_taken(client: TestClient, database: Database, web: int) -> None:
+    snapshot = read(database)
+    here = snapshot.servers.target
+    free, mine = (int(snapshot.servers.id[here == row][0]) for row in (-1, rows(snapshot, "web")))
+
+    def why(server_id: int, **query: str) -> dict:
+        found = client.get(f"/v1/servers/{server_id}/explain", params=query)
+        assert found.status_code == 200, found.text
+        return found.json()
+
+    found = why(free)
+    assert "in shared-buffer-hw-a would cost 1000 less" in found["summary"], "the next solve fills the buffer"
+    assert {one["from_reservation"] for one in found["moves"]} == {None}
+    assert "web" in [one["to_reservation"] for one in found["moves"]]
+    assert why(free, to="web")["moves"][0]["costs"] >= 0
+    of_web = client.get(f"/v1/reservations/{web}/explain", params={"server": name_of(snapshot, mine)}).json()
+    assert why(mine) == of_web, "one home for the answer"
+    with database.write() as tx:
+        tx.execute(sa.text("UPDATE servers SET unavailability = 'unplanned' WHERE server_id = :id"), {"id": free})
+    assert "stays free, because every other place breaks a rule" in why(free)["summary"]
+    assert "it is down" in why(free)["summary"]
+    assert client.get(f"/v1/servers/{free}/explain", params={"to": "wbe"}).json()["errors"][0]["field"] == "to"
+    assert client.get("/v1/servers/99999/explain").status_code == 404
+    with database.write() as tx:
+        gone = "UPDATE servers SET decommissioned_at = now() WHERE server_id = :id"
+        tx.execute(sa.text(gone), {"id": free})
+    left = client.get(f"/v1/servers/{free}/explain")
+    assert (left.status_code, left.json()["code"]) == (409, "wrong_phase")
+    assert "has left the fleet" in left.json()["detail"]
+
+
+def name_of(snapshot, server_id: int) -> str:
+    return str(snapshot.servers.name[snapshot.servers.id == server_id][0])
