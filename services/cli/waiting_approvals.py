@@ -49,6 +49,8 @@ _EFFECTS = {
     "AFTER": "phase_after",
     "WHY": "message",
 }
+_SHORTER = {"RESERVATION": "reservation", "LACKS NOW": "before_rru", "LACKS AFTER": "after_rru"}
+_FREE = {"TYPE": "hardware_type", "FREE NOW": "before", "FREE AFTER": "after", "BUFFERS LACK": "buffers_lack"}
 _REASONS = {"SERVICE": "service", "ANSWER": "verb", "KIND": "reject_kind", "NUMBER": "number"}
 KindOption = Annotated[RejectKind | None, typer.Option(help="the kind of the reason; planners count them")]
 
@@ -77,12 +79,21 @@ def show(identifier: ApprovalId, output: OutputOption = Output.TABLE) -> None:
 
 @app.command()
 def effects(identifier: ApprovalId, output: OutputOption = Output.TABLE) -> None:
-    """Show what can no longer be approved after the approval of a capacity request."""
+    """Show what the approval of a capacity request takes from reservations, and from other requests that wait."""
     found = Client.connect().get(f"/v1/approvals/{identifier}/effects")
     if output is Output.JSON:
         print_json(found)
         return
     say(f"It would be {found['phase']}: {found['message']}")
+    present = found["present"]
+    say(
+        f"It binds {plural(present['from_free'], 'free server')} and takes {present['from_others']:,} from other "
+        f"reservations. Of {present['compared']:,} reservations, {len(present['shorter']):,} would lack more than now."
+    )
+    print_rows(present["shorter"], _SHORTER)
+    print_rows(present["free"], _FREE)
+    if found["rebooked"]:
+        say(f"Other servers are booked for {', '.join(found['rebooked'])}.")
     lost = [one for one in found["items"] if one["lost"]]
     others = plural(len(found["items"]), "other request waits", "other requests wait")
     say(f"{others}; {plural(len(lost), 'gets', 'get')} less after it.")

@@ -1,4 +1,5 @@
-"""Tell what an approval would take from other requests that wait: each is judged without it, and after it.
+"""Tell what an approval would take from others: from the reservations that exist, and from the requests that wait.
+Each request that waits is judged without the approval, and after it.
 
 See docs/designs/0057. Nothing is stored.
 """
@@ -14,10 +15,13 @@ from libs.domain.what_if import with_reservation
 from libs.reconcile.clock import Clock
 from libs.store.capacity.approvals import load_approval
 from libs.store.capacity.capacity_requests import list_capacity_requests, load_capacity_request
+from libs.store.capacity.shared_buffers import load_shared_buffer_ids
+from libs.store.fleet.regions import load_region
 from libs.store.platform.database import Database
 from libs.web.problems import Problem
 from libs.web.solving_slots import solving_slot
 from services.portal.case import load_case, question_of_request
+from services.portal.effect_on_present import EffectOnPresent, effect_on_present
 from services.portal.judge import Case, Judgement, judge
 
 OTHERS_MAX = 20
@@ -46,10 +50,17 @@ class EffectOnOther:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalEffects:
-    """The judgement of the own request of an approval, and its effect on others. `more` says that some are left out."""
+    """The judgement of the own request of an approval, and its effect on others.
+
+    present    the effect on the reservations that exist
+    rebooked   reservations that begin later, and get other servers booked
+    others     the other requests that wait; `more` says that some are left out
+    """
 
     request: CapacityRequest
     own: Judgement
+    present: EffectOnPresent
+    rebooked: tuple[str, ...]
     others: tuple[EffectOnOther, ...]
     more: bool
 
@@ -71,6 +82,7 @@ def effects_of(database: Database, clock: Clock, approval_id: int, *, holder: in
                 raise Problem(409, "wrong_phase", f"Approval {approval_id} is {approval.status}: it waits no more.")
             request = load_capacity_request(tx, approval.capacity_request_id)
             own = replace(load_case(tx, question_of_request(request), now=now), approved=True)
+            buffers = load_shared_buffer_ids(tx, load_region(tx, request.region).region_id)
             waiting = list_capacity_requests(
                 tx, region=request.region, phase=CapacityRequestPhase.AWAITING_APPROVAL, limit=OTHERS_MAX + 1
             )
@@ -89,8 +101,15 @@ def effects_of(database: Database, clock: Clock, approval_id: int, *, holder: in
             )
             for one, case in zip(others, cases, strict=False)
         )
-    more = len(others) > OTHERS_MAX or waiting.next_cursor is not None
-    return ApprovalEffects(request=request, own=judged, others=found, more=more)
+    name, types = own.question.name, own.question.spec.rru.keys()
+    return ApprovalEffects(
+        request=request,
+        own=judged,
+        present=effect_on_present(own.snapshot, after, name=name, types=types, buffers=buffers),
+        rebooked=tuple(one.name for one in judged.rebooked),
+        others=found,
+        more=len(others) > OTHERS_MAX or waiting.next_cursor is not None,
+    )
 
 
 def _after(case: Case, judged: Judgement) -> FleetSnapshot:

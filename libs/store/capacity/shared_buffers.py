@@ -102,3 +102,10 @@ def delete_shared_buffers(tx: Transaction, region_id: int, *, now: datetime) -> 
     plans.commit_release for each, in the same transaction.
     """
     return sorted(tx.execute(sa.text(_DELETE), {"region_id": region_id, "now": now}).scalars())
+
+
+def load_shared_buffer_ids(tx: Transaction, region_id: int) -> frozenset[int]:
+    """Return the ids of the shared buffers of a region."""
+    query = """SELECT reservation_id FROM reservations
+               WHERE region_id = :region_id AND kind = 'shared_buffer' AND deleted_at IS NULL"""
+    return frozenset(tx.execute(sa.text(query), {"region_id": region_id}).scalars())

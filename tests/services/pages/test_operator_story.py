@@ -23,7 +23,7 @@ def test_an_operator_decides_pauses_and_asks_about_maintenance_by_keyboard(visit
     card = page.get_by_role("article", name="story")
     expect(card).to_contain_text("What it does to others")
     expect(card).to_contain_text("none of another reservation")
-    press(page, card.get_by_role("link", name="Compare others that wait"))
+    press(page, card.get_by_role("link", name="Compare others"))
     others = card.get_by_role("region", name="Others that wait, scrollable")
     expect(others).to_contain_text("crawl", timeout=60_000)  # each is judged twice
     assert serious(page) == []

@@ -244,6 +244,11 @@ def test_others_that_wait_are_compared_before_and_after(log_in, world, api) -> N
         for one in effects["items"]:
             assert f'<th scope="row">{one["reservation"]}</th>' in page.text
         assert effects["items"] or "No other request waits here" in page.text
+        assert "none would lack more than now" in page.text
+        assert page.text.count("Free servers of the types that it may use") == 1
+    present = effects["present"]
+    assert (present["from_others"], present["shorter"]) == (0, [])
+    assert sum(one["before"] - one["after"] for one in present["free"]) == present["from_free"]
     missing = browser.get("/regions/west/approvals?effects=999999", headers={"HX-Request": "true"})
     assert (missing.status_code, 'role="alert"' in missing.text) == (200, True)
     assert "effects=" not in log_in(world.viewer).get("/regions/west/approvals").text
