@@ -58,9 +58,9 @@ def test_a_region_from_import_to_export(plimsoll: Plimsoll, tmp_path: Path) -> N
     moved = plimsoll("explain", "web", "--server", mine[0]["name"], "--to", "free")
     assert "web would be short of 1 RRU" in moved.stdout, moved.stderr
     spare = next(s for s in document(plimsoll("get", "servers", "-o", "json"))["items"] if not s["target_reservation"])
-    idle = plimsoll("explain", "--server", spare["name"])
+    idle = plimsoll("explain", "--server", spare["server_id"])
     assert f"{spare['name']} is best where it is, free." in idle.stdout, idle.stderr
-    assert plimsoll("explain").returncode == 2, "neither a reservation nor a server is named"
+    assert plimsoll("explain").returncode == 1, "neither a reservation nor a server is named"
     racks = ("--add-rack", "msb-00:hw-a:4:2")
     lost = plimsoll(
         "simulate", "west", "--lose-msb", "msb-03", "--scale", "web=1.5", "--policy", "buffer_cost=1", *racks
