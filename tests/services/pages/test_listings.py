@@ -25,9 +25,8 @@ def rows_of(answer) -> list[dict[str, str]]:
 
 def test_the_audit_trail_names_its_subjects_and_what_changed(log_in, world) -> None:
     rows = rows_of(log_in(world.admin).get("/audit?format=csv&action=set_quota"))
-    assert [(row["Actor"], row["Name"], row["Reason"]) for row in rows] == [
-        ("first-admin", "west", "budget of 2027")
-    ] * 2
+    rows = [row for row in rows if row["Reason"] == "budget of 2027"]  # other tests set quotas too
+    assert [(row["Actor"], row["Name"]) for row in rows] == [("first-admin", "west")] * 2
     assert [row["What changed"] for row in rows] == ["Limit cost units: 400", "Limit cost units: 600"]
     page = log_in(world.admin).get("/audit").text
     assert 'href="/regions/west"' in page
@@ -56,7 +55,8 @@ def test_tokens_are_for_admins_who_read_why(log_in, world) -> None:
     by_name = {row["Token"]: row for row in rows}
     assert (by_name["ann"]["Role"], by_name["ann"]["Owners"]) == ("requester", "ads, search")
     revoked = rows_of(log_in(world.admin).get("/tokens?format=csv&revoked=true"))
-    assert [row["Token"] for row in revoked] == ["ci"]
+    assert "ci" in [row["Token"] for row in revoked]
+    assert "ann" not in [row["Token"] for row in revoked]
 
 
 def test_an_admin_revokes_a_token_and_not_the_one_in_use(log_in, world, api) -> None:
