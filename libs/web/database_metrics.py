@@ -187,7 +187,8 @@ def _gauges() -> dict[str, GaugeMetricFamily]:
             ["region", "state"],
         ),
         "plimsoll_last_solve_over_power_domains": (
-            "Domains that drew more than plans may use, at the last successful solve; absent without watts",
+            "Domains in which the targets of the last successful solve draw more than plans may use; absent without "
+            "watts",
             ["region"],
         ),
         "plimsoll_last_solve_gap_ratio": (

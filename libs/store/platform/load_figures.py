@@ -57,7 +57,7 @@ class OpenJobs:
 class LastSolve:
     """The last successful solve of a region. A `gap` of None means that no bound is known. `finished_s` counts seconds
     since 1970 on the Clock. A `churn` of None means that the solve had no churn budget. `over_power` counts the domains
-    that drew more at the solve than plans may use; None: the region has no watts.
+    in which its targets draw more than plans may use; None: the region has no watts.
     """
 
     region: str
@@ -107,8 +107,9 @@ def _over_power(report: Mapping[str, Any]) -> int | None:
     found = report.get("power")
     if found is None:
         return None
-    domains = (DomainPower(**one) for one in found["domains"])
-    return sum(one.allowed_w is not None and one.current_w > one.allowed_w + ROUNDING_W for one in domains)
+    names = [one.name for one in fields(DomainPower)]
+    domains = (DomainPower(**{name: one[name] for name in names}) for one in found["domains"])
+    return sum(one.allowed_w is not None and one.target_w > one.allowed_w + ROUNDING_W for one in domains)
 
 
 def count_bookings(tx: Transaction) -> dict[tuple[str, str], int]:

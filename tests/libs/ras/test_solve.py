@@ -8,12 +8,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from libs.assignment import Limits
+from libs.assignment import Limits, solve
 from libs.assignment.model.lower import lower
 from libs.domain.fleet import FREE
 from libs.domain.policy import RegionPolicy
 from libs.plan_check.check import check_plan
 from libs.plan_check.regression import check_regression
+from libs.ras import solve as module
 from libs.ras.bundle_limits import limits_from
 from libs.ras.evaluate import evaluate
 from libs.ras.extraction import extract_targets
@@ -144,6 +145,23 @@ def test_no_time_at_all_still_gives_a_legal_plan_no_worse_than_staying():
     assert found.report.limit_hit
     assert found.report.stopped_by == "time"
     assert found.report.score.total <= found.report.stay.total
+
+
+def test_a_search_that_proved_nothing_still_has_the_penalty_that_no_plan_avoids_as_its_bound(monkeypatch):
+    """The clock may end a search before it has a bound. A solve of its own bounds the penalty."""
+    snapshot = region(servers=[(0, 0, FREE), (1, 0, FREE)], capacity=[10.0], policy=RegionPolicy(fix_first=False))
+    solved = []
+
+    def without_a_bound_at_first(*given, **named):
+        found = solve(*given, **named)
+        solved.append(found)
+        return found if len(solved) > 1 else replace(found, bound=(0.0,) * len(found.bound))
+
+    monkeypatch.setattr(module, "solve", without_a_bound_at_first)
+    report = plan_target_bindings(snapshot).report
+    assert len(solved) == 2
+    assert report.least_penalty > 0
+    assert report.lower_bound == report.least_penalty
 
 
 def test_cancelling_keeps_the_best_plan_so_far():

@@ -91,9 +91,9 @@ def test_what_waits_and_the_last_good_solve_are_told(database: Database) -> None
     with database.write() as tx:
         region_id = create_region(tx, "west", RegionPolicy(), now=NOW)
         enqueue(tx, "solve", "west")
-        limits = {"limit_w": 1000.0, "headroom": 0.1, "target_w": 0.0, "full_w": 2000.0, "kind": "MSB"}
+        limits = {"limit_w": 1000.0, "headroom": 0.1, "current_w": 0.0, "full_w": 2000.0, "kind": "MSB"}
         drawn_w = {"m1": 901.0, "m2": 900.0, "m3": 1200.0}
-        domains = [{**limits, "domain": name, "current_w": drawn} for name, drawn in drawn_w.items()]
+        domains = [{**limits, "domain": name, "target_w": drawn} for name, drawn in drawn_w.items()]
         domains.append({**domains[0], "domain": "m4", "limit_w": None, "headroom": None})
         report = {"gap": 0.02, "shortfall_rru": {"web": 1.5, "db": 2.0}, "power": {"domains": domains}}
         for status, its_report in ((SolveStatus.UNCHANGED, report), (SolveStatus.FAILED, None)):
