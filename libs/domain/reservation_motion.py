@@ -37,7 +37,7 @@ class UrgentSummary:
 class ReservationMotion:
     """The moves of a reservation that people should know of now. None: nothing of that kind.
 
-    under_way   None: nothing is, or the reservation is one of a list
+    under_way   None: not asked for; only an explanation has it
     """
 
     wait: DepartureWait | None = None

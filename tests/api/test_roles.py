@@ -95,6 +95,7 @@ MAY = {
     "GET /v1/regions/{region}/history": EVERYBODY,
     "GET /v1/regions/{region}/type-counts": EVERYBODY,
     "GET /v1/servers/{server_id}/explain": EVERYBODY,
+    "GET /v1/reservations/{reservation_id}/under-way": EVERYBODY,
     "GET /v1/regions/{region}/power": EVERYBODY,
     "PUT /v1/regions/{region}/power": OPERATING,
     "GET /v1/regions/{region}/msb-losses": EVERYBODY,

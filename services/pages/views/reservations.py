@@ -121,7 +121,7 @@ def show_reservation(visit: Visit) -> Shown | Response:
     returns = asked_to_return(visit, row, trouble)
     counts_path = f"/v1/regions/{segment(region)}/server-counts"
     places = visit.api.get(counts_path, reservation=name)["items"]
-    past = visit.api.items(f"{path}/history", most=1000)
+    past, under_way = visit.api.items(f"{path}/history", most=1000), visit.api.get(f"{path}/under-way")
     spec, status = row["spec"], row["status"]
     moves = visit.api.items("/v1/moves", region=region, status="running")
     moves = [move for move in moves if name in (move["from_reservation"], move["to_reservation"])]
@@ -132,7 +132,7 @@ def show_reservation(visit: Visit) -> Shown | Response:
         region=region,
         section="reservations",
         command=("get", "reservations", name, "--where", f"region={region}"),
-        sources=[path, f"{counts_path}?{urlencode({'reservation': name})}", f"{path}/history"],
+        sources=[path, f"{counts_path}?{urlencode({'reservation': name})}", f"{path}/history", f"{path}/under-way"],
         live=not explains and not returns["open"],
         status=409 if trouble else 200,
         values={
@@ -154,6 +154,7 @@ def show_reservation(visit: Visit) -> Shown | Response:
             "why_type": partial(_why_url, visit),
             "bar": _bar(row),
             "past": _past(past, visit.now, survives=survives),
+            "under_way": under_way["message"],
             "moves": [{**one, "why": _why_of_move(visit, one)} for one in moves[:_UNDER_WAY_MAX]],
             "moves_more": len(moves) - _UNDER_WAY_MAX,
             "servers_url": f"{to_region(region, 'servers')}?{urlencode({'current_reservation': name})}",

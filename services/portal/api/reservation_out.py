@@ -12,10 +12,9 @@ from libs.domain.readiness import Readiness, ReadinessHistory, readiness_of
 from libs.domain.reservation import Coverage, Reservation, ReservationKind
 from libs.domain.reservation_motion import ReservationMotion
 from libs.domain.reservation_phase import ReservationPhase
-from libs.domain.under_way import UnderWay
 from libs.store.capacity.reservation_servers import ServerCount
 from libs.web.model import ResponseModel
-from libs.web.motion_out import LoanSummaryOut, TravellersOut, UrgentSummaryOut
+from libs.web.motion_out import LoanSummaryOut, UrgentSummaryOut
 from libs.web.specs import SpecOut
 from libs.web.wait_out import DepartureWaitOut
 
@@ -90,12 +89,6 @@ class ReservationStatus(ResponseModel):
     target: CoverageOut
     shortfall_rru: float = Field(description="RRU that the target bindings lack")
     embedded_buffer_rru: float = Field(description="RRU in target bindings beyond the capacity, for the worst loss")
-    arriving: TravellersOut | None = Field(
-        description="Servers on their way to the reservation; null: none, and in lists"
-    )
-    leaving: TravellersOut | None = Field(
-        description="Servers on their way from the reservation; null: none, and in lists"
-    )
     waits: DepartureWaitOut | None = Field(
         description="Servers that may not leave the reservation yet, and the cause; null: all may leave"
     )
@@ -130,7 +123,7 @@ def reservation_out(
     counts: Sequence[ServerCount] | None = None,
 ) -> ReservationOut:
     """Return the reservation as JSON."""
-    target, under_way = reservation.target, motion.under_way or UnderWay()
+    target = reservation.target
     return ReservationOut(
         reservation_id=reservation.reservation_id,
         region=reservation.region,
@@ -158,8 +151,6 @@ def reservation_out(
             target=_coverage(target),
             shortfall_rru=target.shortfall_rru,
             embedded_buffer_rru=target.total_rru - target.left_rru,
-            arriving=None if under_way.arriving is None else TravellersOut.model_validate(under_way.arriving),
-            leaving=None if under_way.leaving is None else TravellersOut.model_validate(under_way.leaving),
             waits=None if motion.wait is None else DepartureWaitOut.model_validate(motion.wait),
             loans=None if motion.loans is None else LoanSummaryOut.model_validate(motion.loans),
             urgent=None if motion.urgent is None else UrgentSummaryOut.model_validate(motion.urgent),

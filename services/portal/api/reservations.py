@@ -31,7 +31,6 @@ from services.portal.api.capacity_requests import DryRun, answer_submission
 from services.portal.api.dry_runs import answer_dry_run
 from services.portal.api.reservation_orders import OrderName, cursor_of, place_of
 from services.portal.api.reservation_out import ReservationOut, reservation_out
-from services.portal.reservation_motion import motion_of
 from services.portal.submit_requests import require_region, submit_create, submit_delete, submit_resize
 
 router = APIRouter(prefix="/v1/reservations", tags=["reservations"])
@@ -148,7 +147,7 @@ def get_reservation(reservation_id: ReservationId, context: Context, response: R
     with context.database.snapshot() as tx:
         reservation, counts = load_reservation(tx, reservation_id), count_servers(tx, reservation_id)
         history = load_readiness_histories(tx, [reservation_id])[reservation_id]
-        motion = motion_of(tx, reservation, context.clock.now())
+        motion = load_motions(tx, [reservation_id])[reservation_id]
     response.headers.update(etag(reservation.generation))
     return reservation_out(reservation, history, motion, counts)
 

@@ -42,8 +42,8 @@ def only(api, name: str, region: str = "east") -> dict | None:
     return api.get(f"/v1/reservations/{found[0]['reservation_id']}").json() if found else None
 
 
-def under_way_of(found: dict) -> tuple:
-    return found["status"]["arriving"], found["status"]["leaving"]
+def under_way_of(api, found: dict) -> dict:
+    return api.get(f"/v1/reservations/{found['reservation_id']}/under-way").json()
 
 
 def fields_of(html: str) -> dict[str, str]:
@@ -61,13 +61,13 @@ def test_what_is_under_way_is_told_with_its_time_or_its_cause(log_in, world, api
 
     ask("coming", "search")
     browser = log_in(world.viewer)
-    arriving = only(api, "coming")["status"]["arriving"]
+    arriving = under_way_of(api, only(api, "coming"))["arriving"]
     assert (arriving["waiting"], arriving["expected_at"]) == (arriving["servers"], None)
     assert "the pause of the mover (power work until Monday)" in arriving["message"]
     assert arriving["message"] in text_of(browser.get(f"{QUIET}/coming").text)
     mover_is("resume", "for a moment")
     try:
-        arriving = only(api, "coming")["status"]["arriving"]
+        arriving = under_way_of(api, only(api, "coming"))["arriving"]
         assert (arriving["waiting"], arriving["causes"]) == (0, [])
         assert arriving["expected_at"] == arriving["not_before"] > world.platform.clock.now().isoformat()
         assert f"{arriving['servers']} servers are on their way to it: by about" in text_of(
@@ -76,7 +76,7 @@ def test_what_is_under_way_is_told_with_its_time_or_its_cause(log_in, world, api
     finally:
         mover_is("pause", "power work until Monday")
     names = [one["name"] for one in api.get("/v1/reservations", params={"region": "west"}).json()["items"]]
-    still = [name for name in names if under_way_of(only(api, name, "west")) == (None, None)]
+    still = [name for name in names if under_way_of(api, only(api, name, "west"))["message"] == ""]
     assert still, "some reservation of west is at rest"
     assert "No server is on its way to or from it." in browser.get(f"/regions/west/reservations/{still[0]}").text
 

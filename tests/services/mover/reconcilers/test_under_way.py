@@ -86,7 +86,7 @@ def test_a_running_step_counts_from_its_start_until_it_takes_far_longer_than_usu
 
 
 def test_a_server_that_cannot_be_spared_has_no_time_but_a_cause(database: Database, clock: ManualClock) -> None:
-    """web survives the loss of an MSB with one server in each of two: it gives server-00 once server-05 has joined."""
+    """web survives the loss of an MSB with one server in each of two: it gives server-00 once server-08 has joined."""
     web = {"server-00": "web", "server-04": "web"}
     mover = mover_of(
         database,
