@@ -3,7 +3,8 @@
 import pytest
 import typer
 
-from services.cli.get import COLUMNS, FILTERS, _pair, columns_of
+from services.cli.columns import COLUMNS, FILTERS, columns_of
+from services.cli.get import _pair
 from services.cli.noun import Noun
 
 

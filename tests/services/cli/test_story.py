@@ -11,7 +11,7 @@ from pathlib import Path
 
 from libs.domain.reservation import ReservationSpec
 from libs.interchange.region.write import save_region
-from services.cli.get import COLUMNS
+from services.cli.columns import COLUMNS
 from services.cli.main import COMMANDS
 from tests.builders.command_line import Plimsoll
 from tests.builders.region import region_image
