@@ -19,6 +19,12 @@ def soak_promise(arguments: list[str]) -> int:
     parser.add_argument("--requests", type=float, default=40.0, help="new reservations a day")
     parser.add_argument("--lifetimes", type=float, default=1.0, help="of reservations, as a factor on the trace's")
     parser.add_argument("--solve-every", type=float, default=3600.0, metavar="S", help="simulated seconds")
+    parser.add_argument(
+        "--solve-limit", type=float, default=60.0, metavar="S", help="real seconds that a solve may take"
+    )
+    parser.add_argument(
+        "--tick-every", type=float, default=30.0, metavar="S", help="least simulated seconds, the mover's"
+    )
     parser.add_argument("--kills", type=float, default=0.0005, help="chance that a worker dies at a crash point")
     parser.add_argument("--report", type=Path, metavar="FILE", help="write the figures so far to it, again and again")
     parser.add_argument("--real-hours", type=float, default=math.inf, metavar="H", help="end after so many hours")
@@ -35,7 +41,9 @@ def soak_promise(arguments: list[str]) -> int:
         requests_per_day=asked.requests,
         lifetimes=asked.lifetimes,
         solve_every_s=asked.solve_every,
+        solve_limit_s=asked.solve_limit,
         kills=asked.kills,
+        ticks_s=(asked.tick_every, max(300.0, asked.tick_every)),
     )
     with tempfile.TemporaryDirectory(prefix="plimsoll-promise-") as home:
         figures = Month(plan, Path(home), report=asked.report, real_s=asked.real_hours * 3600).run()

@@ -66,12 +66,13 @@ _DECIDING = (ASSESS, ADVANCE_WINDOWS, SOLVE)
 class Plan:
     """The parameters of a run.
 
-    kills      chance of a worker's death at each crash point
-    load       share of the region's RRU that owners ask for at a time
-    affinity   share of the reservations that want two neighbouring datacenters
-    quiet_s    seconds at the end without demand, failures or maintenance, in which solves give surplus servers back
-    retuned    whether operators change weights and RRU
-    ticks_s    least and most seconds between two ticks of the mover: with news for it, and without
+    solve_limit_s  real seconds that a solve may take
+    kills          chance of a worker's death at each crash point
+    load           share of the region's RRU that owners ask for at a time
+    affinity       share of the reservations that want two neighbouring datacenters
+    quiet_s        seconds at the end without demand, failures or maintenance, in which solves give surplus servers back
+    retuned        whether operators change weights and RRU
+    ticks_s        least and most seconds between two ticks of the mover: with news for it, and without
     """
 
     seed: int
@@ -80,6 +81,7 @@ class Plan:
     requests_per_day: float
     lifetimes: float = 1.0
     solve_every_s: float = HOUR_S
+    solve_limit_s: float = 60.0
     kills: float = 0.0005
     load: float = 0.55
     affinity: float = 0.0
@@ -137,7 +139,7 @@ class Month:
                 for kind, cycle_s in CYCLES.items()
                 if kind not in (SOLVE, MOVE)
             }
-            with given_environment(environment(self._home, url, cycles)), ExitStack() as kept:
+            with given_environment(environment(self._home, url, cycles, self.plan.solve_limit_s)), ExitStack() as kept:
                 token_file = self._home / "token"
                 prepare_database(url, token_file, self.clock)
                 platform = kept.enter_context(

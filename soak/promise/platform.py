@@ -259,7 +259,7 @@ def running(
         behind.close()
 
 
-def environment(home: Path, database_url: str, cycles: str) -> dict[str, str]:
+def environment(home: Path, database_url: str, cycles: str, solve_limit_s: float) -> dict[str, str]:
     """Return the settings of the services. `cycles` is PLIMSOLL_JOB_CYCLES."""
     return {
         "DATABASE_URL": database_url,
@@ -270,7 +270,7 @@ def environment(home: Path, database_url: str, cycles: str) -> dict[str, str]:
         "PLIMSOLL_JOB_RESEND_S": "0.01",
         "PLIMSOLL_JOB_LEASE_S": "3600",
         "PLIMSOLL_JOB_ATTEMPTS_MAX": "100",
-        "PLIMSOLL_SOLVE_S_MAX": "60",
+        "PLIMSOLL_SOLVE_S_MAX": str(solve_limit_s),
     }
 
 
