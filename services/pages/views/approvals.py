@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from libs.domain.principal import Role
 from services.pages.api import ApiProblem, Json, Part
+from services.pages.parts.approval_names import heading_of
 from services.pages.parts.changes import rows_of
 from services.pages.parts.table import ROWS_MAX, Column, Table
 from services.pages.parts.words import moment_markup, spaced
@@ -15,6 +16,8 @@ from services.pages.visit import Shown, Visit, go_to, segment, to_region
 
 _WORDS = {"approve": "Approve", "reject": "Reject"}
 _KINDS = {"granted": "good", "degraded": "warn", "rejected": "bad"}
+_ASKED_BY_SERVICES = {"below_hold", "plan_action"}
+"""Kinds of approvals that no person asks for."""
 _DIGITS_MAX = 15
 _WAITING_MAX = 50
 """Approvals that the page shows with their forms. A link leads to further ones."""
@@ -63,6 +66,7 @@ def show_approvals(visit: Visit) -> Shown | Response:
             "waiting": [
                 {
                     **one,
+                    "heading": heading_of(one),
                     "rows": rows_of(one["kind"], one["before"], one["change"]),
                     "compares": one["before"] is not None or one["kind"] == "below_hold",
                     "why_not": _why_not(visit, one, limits),
@@ -79,6 +83,7 @@ def show_approvals(visit: Visit) -> Shown | Response:
             "trouble": trouble,
             "reason": visit.form.get("reason", "") if trouble else "",
             "words": _WORDS,
+            "asked_by_services": _ASKED_BY_SERVICES,
         },
     )
 
@@ -150,7 +155,7 @@ def _decided(visit: Visit, part: Part) -> Table:
         name="decisions",
         caption="Past decisions",
         columns=[
-            Column("what", "What", lambda a: a["reservation"] or spaced(a["kind"])),
+            Column("what", "What", heading_of),
             Column("decision", "Decision", lambda a: spaced(a["status"])),
             Column("by", "By", lambda a: a["decided_by"]),
             Column("reason", "Reason", lambda a: a["decision_reason"]),

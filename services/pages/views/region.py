@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 from starlette.responses import RedirectResponse, Response
 
 from services.pages.api import Json
+from services.pages.parts.approval_names import name_of
 from services.pages.parts.place_map import MODES, region_map
 from services.pages.parts.table import Column, Table
 from services.pages.parts.words import count, number, percent, spaced
@@ -131,7 +132,7 @@ def _findings(visit: Visit, region: Json, summary: Json) -> list[Finding]:
         found.append(Finding("bad", "Move failed", said))
     pending = visit.api.items("/v1/approvals", region=name, status="pending", most=1000)
     if pending:
-        what = ", ".join(one["reservation"] or spaced(one["kind"]).lower() for one in pending[:_NAMED_MAX])
+        what = ", ".join(name_of(one) for one in pending[:_NAMED_MAX])
         rest = f" and {number(len(pending) - _NAMED_MAX)} more" if len(pending) > _NAMED_MAX else ""
         wait = "waits for a decision" if len(pending) == 1 else "wait for a decision"
         sentence = f"{count(len(pending), 'change')} {wait}: {what}{rest}."

@@ -3,6 +3,8 @@
 import pytest
 from markupsafe import Markup
 
+from libs.domain.approval import ApprovalKind
+from services.pages.parts.approval_names import heading_of, name_of
 from services.pages.parts.heatmap import PLACES_MAX
 from services.pages.parts.place_map import COUNTS, region_map, reservation_map
 from services.pages.parts.table import ROWS_MAX, Column, Table, is_name
@@ -90,3 +92,23 @@ def test_identifiers_become_words_with_the_usual_capitals() -> None:
 def test_csv_holds_no_formulas() -> None:
     rows = [{"name": name, "size": -1} for name in ("=1+1", "+1", "-1", "@x")]
     assert [line.partition(",")[0] for line in table(rows).csv().splitlines()[1:]] == ["'=1+1", "'+1", "'-1", "'@x"]
+
+
+@pytest.mark.parametrize(
+    ("reservation", "kind", "name", "heading"),
+    [
+        ("web", "capacity_request", "web", "web"),
+        (None, "below_hold", "moves below a promise", "Moves below a promise"),
+        (None, "a_new_kind", "a new kind", "A new kind"),
+    ],
+)
+def test_an_approval_is_called_by_its_reservation_or_by_what_it_changes(
+    reservation: str | None, kind: str, name: str, heading: str
+) -> None:
+    approval = {"reservation": reservation, "kind": kind}
+    assert (name_of(approval), heading_of(approval)) == (name, heading)
+
+
+def test_every_kind_of_approval_that_names_no_reservation_has_words() -> None:
+    known = {kind.value for kind in ApprovalKind} - {"capacity_request"}
+    assert {kind for kind in known if name_of({"reservation": None, "kind": kind}) != spaced(kind).lower()} == known
