@@ -93,7 +93,9 @@ class Report:
         with platform.database.snapshot() as tx:
             ended = tx.execute(sa.select(moves.c.status, sa.func.count()).group_by(moves.c.status)).all()
             solved = tx.execute(sa.select(solve_runs.c.status, sa.func.count()).group_by(solve_runs.c.status)).all()
-            of_kind = sa.select(jobs.c.kind, sa.func.count()).where(jobs.c.status == JobStatus.FAILED)
+            # A job whose worker died ends too if the next one of its subject waits already: that one does its work.
+            for_good = jobs.c.attempts >= platform.settings.job_attempts_max
+            of_kind = sa.select(jobs.c.kind, sa.func.count()).where(jobs.c.status == JobStatus.FAILED, for_good)
             failed = tx.execute(of_kind.group_by(jobs.c.kind)).all()
         return {
             "plan": dict(self.plan),
