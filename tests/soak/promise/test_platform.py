@@ -26,7 +26,7 @@ def fail(run: JobRun) -> None:
 def test_errors_of_every_kind_of_job_are_counted(database_url: str, tmp_path: Path) -> None:
     kinds = {name: JobKind(name, fail) for name in ("solve", "assess", "refresh_unavailability", "move")}
     with (
-        given_environment(environment(tmp_path, database_url, "{}")),
+        given_environment(environment(tmp_path, database_url, "{}", 60.0)),
         psycopg.connect(database_url, autocommit=True) as look,
         closing(Database(database_url)) as database,
     ):
