@@ -1,4 +1,4 @@
-"""What an approval is about, in words."""
+"""The words for the subject of an approval."""
 
 from __future__ import annotations
 
