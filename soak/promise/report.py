@@ -14,6 +14,7 @@ import sqlalchemy as sa
 
 from libs.domain.job import JobStatus
 from libs.reconcile.jobs import SOLVE
+from libs.store.platform.database import Transaction
 from libs.store.tables import jobs, moves, solve_runs
 from services.cli.client import Client
 from services.cli.demo.people import HealthSystem, Owners
@@ -93,10 +94,7 @@ class Report:
         with platform.database.snapshot() as tx:
             ended = tx.execute(sa.select(moves.c.status, sa.func.count()).group_by(moves.c.status)).all()
             solved = tx.execute(sa.select(solve_runs.c.status, sa.func.count()).group_by(solve_runs.c.status)).all()
-            # A job whose worker died ends too if the next one of its subject waits already: that one does its work.
-            for_good = jobs.c.attempts >= platform.settings.job_attempts_max
-            of_kind = sa.select(jobs.c.kind, sa.func.count()).where(jobs.c.status == JobStatus.FAILED, for_good)
-            failed = tx.execute(of_kind.group_by(jobs.c.kind)).all()
+            failed = failed_for_good(tx, attempts_max=platform.settings.job_attempts_max)
         return {
             "plan": dict(self.plan),
             "days": round(self._day(), 2),
@@ -111,7 +109,7 @@ class Report:
             "solve_runs": {str(status): number for status, number in solved},
             "jobs_raised": dict(platform.raised),
             "jobs_stale": dict(platform.stale),
-            "jobs_failed": {str(kind): number for kind, number in failed},
+            "jobs_failed": failed,
             "answers_lost": counts.lost_answers,
             "steps_failed": counts.failed_steps,
             "moves": {str(status): number for status, number in ended},
@@ -153,6 +151,16 @@ class Report:
             times = tx.execute(sa.select(moves.c.churned_at).where(moves.c.churned_at.is_not(None))).scalars().all()
         begins = self.platform.clock.begins
         return Counter(int((at - begins).total_seconds() // _DAY_S) for at in times)
+
+
+def failed_for_good(tx: Transaction, *, attempts_max: int) -> dict[str, int]:
+    """Return kind -> number of jobs whose work is left undone.
+
+    A job whose worker died ends as failed too if the next job of its subject waits. That one does its work.
+    """
+    over = (jobs.c.status == JobStatus.FAILED, jobs.c.attempts >= attempts_max)
+    found = tx.execute(sa.select(jobs.c.kind, sa.func.count()).where(*over).group_by(jobs.c.kind)).tuples()
+    return dict(found.all())
 
 
 def _told(one: Least) -> dict[str, object]:

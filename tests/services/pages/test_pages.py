@@ -26,12 +26,21 @@ def text_of(page: str) -> str:
     return " ".join(re.sub(r"<[^>]+>", " ", page.partition("<main")[2].partition("<footer")[0]).split())
 
 
+def test_no_service_is_told_to_read_a_reason(log_in, world) -> None:
+    page = text_of(log_in(world.admin).get("/regions/west/approvals").text)
+    assert "Moves below a promise waits for a decision" in page
+    assert "ann will read the reason. The audit trail keeps it." in page
+    assert "solver.waves will read" not in page
+    assert "The audit trail keeps the reason." in page
+
+
 def test_the_region_names_what_is_amiss_with_its_page(log_in, world, api) -> None:
     page = log_in(world.viewer).get("/regions/west").text
     summary = api.get("/v1/regions/west/summary").json()
     assert summary["degraded"] >= 1
     assert 'href="/regions/west/reservations/batch"' in page
     assert re.search(r"changes wait for a decision: [^.]*\bcrawl\b", page), "beside the moves below a promise"
+    assert "moves below a promise" in page
     promised = round(summary["readiness"]["capacity_rru"])
     assert f"{promised} RRU promised" in text_of(page)
     assert "plimsoll status west" in page
