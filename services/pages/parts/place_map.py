@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from services.pages.api import Json
 from services.pages.parts.heatmap import Cell, HeatMap, Row, by_place, shade_of
-from services.pages.parts.words import number
+from services.pages.parts.words import column, number
 
 COUNTS = ("servers", "bound", "joined", "arriving", "departing", "to_move", "free", "in_use", "down", "maintenance")
 MODES = {
@@ -101,10 +101,13 @@ def reservation_map(
     whole = {place: sums_of(found.values()) for place, found in places.items()}
     held_rru = sum(one["held_rru"] for one in whole.values())
     most = max((counts["joined"] for found in places.values() for counts in found.values()), default=0.0)
-    largest_rru = max((one["held_rru"] for one in whole.values()), default=0.0)
+    here = {place: one["held_rru"] for place, one in whole.items()}
+    largest_rru = max(here.values(), default=0.0)
+    *said_here, said_held = column([*here.values(), held_rru])
+    said_without = column([held_rru - one for one in here.values()])
     rows = []
     marked = False
-    for (group, place), found in places.items():
+    for ((group, place), found), here_text, without_text in zip(places.items(), said_here, said_without, strict=True):
         cells = []
         for kind in kinds:
             counts = found.get(kind)
@@ -120,16 +123,15 @@ def reservation_map(
                     href=servers_url(place, kind) if servers_url is not None and not collapsed else "",
                 )
             )
-        here_rru = whole[group, place]["held_rru"]
+        here_rru = here[group, place]
         worst = survives and not marked and here_rru == largest_rru and here_rru > 0
         marked = marked or worst
-        without = held_rru - here_rru
-        tip = f"Without {place} {number(without)} of {number(capacity_rru)} RRU remain"
-        ends = (Cell(text=number(here_rru)), Cell(text=number(without), tip=tip))
+        tip = f"Without {place} {number(held_rru - here_rru)} of {number(capacity_rru)} RRU remain"
+        ends = (Cell(text=here_text), Cell(text=without_text, tip=tip))
         rows.append(Row(name=place, group=group, cells=cells, ends=ends, worst=worst))
     by_kind = [sums_of([found[kind] for found in places.values() if kind in found]) for kind in kinds]
     totals = [Cell(text=number(one["joined"])) for one in by_kind]
-    totals += [Cell(text=number(held_rru)), Cell()]
+    totals += [Cell(text=said_held), Cell()]
     return HeatMap(
         caption="Servers of the reservation by MSB and hardware type",
         columns=kinds,

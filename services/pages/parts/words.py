@@ -18,10 +18,19 @@ def number(value: float | int | None) -> str:
     if value is None:
         return "–"
     digits = 0 if abs(value) >= 1000 or float(value).is_integer() else 1 if abs(value) >= 100 else 2
+    said = _said(value, digits)
+    return said.rstrip("0").rstrip(".") if "." in said else said
+
+
+def _said(value: float, digits: int) -> str:
     said = f"{abs(value):,.{digits}f}"
-    if "." in said:
-        said = said.rstrip("0").rstrip(".")
-    return f"{MINUS}{said}" if value < 0 and said != "0" else said
+    return f"{MINUS}{said}" if value < 0 and said.strip("0.") else said
+
+
+def column(values: Sequence[float]) -> list[str]:
+    """Return the numbers of one column, all with the decimals that one of them needs, so that their points align."""
+    digits = max((len(number(value).partition(".")[2]) for value in values), default=0)
+    return [_said(value, digits) for value in values]
 
 
 def count(value: int, noun: str, plural: str = "") -> str:
