@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from services.pages.api import Json
 from services.pages.parts.heatmap import Cell, HeatMap, Row, by_place, shade_of
-from services.pages.parts.words import column, number
+from services.pages.parts.words import aligned, number
 
 COUNTS = ("servers", "bound", "joined", "arriving", "departing", "to_move", "free", "in_use", "down", "maintenance")
 MODES = {
@@ -103,8 +103,8 @@ def reservation_map(
     most = max((counts["joined"] for found in places.values() for counts in found.values()), default=0.0)
     here = {place: one["held_rru"] for place, one in whole.items()}
     largest_rru = max(here.values(), default=0.0)
-    *said_here, said_held = column([*here.values(), held_rru])
-    said_without = column([held_rru - one for one in here.values()])
+    *said_here, said_held = aligned([*here.values(), held_rru])
+    said_without = aligned([held_rru - one for one in here.values()])
     rows = []
     marked = False
     for ((group, place), found), here_text, without_text in zip(places.items(), said_here, said_without, strict=True):

@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 
 from markupsafe import Markup
 
-from services.pages.parts.words import number, shell_line
+from services.pages.parts.words import aligned, shell_line
 
 ROWS_MAX = 100
 """Largest number of rows on a page, so that a page of a large fleet stays small. CSV has all of them."""
@@ -40,12 +40,15 @@ class Column:
     number: bool = False
     hint: str = ""
 
-    def cell(self, row: Any) -> object:
-        """Return the content of the cell of a row."""
-        value = self.value(row)
-        plain = number(value) if self.number else value
-        shown = plain if self.show is None else self.show(row)
-        return Markup('<span class="none">–</span>') if shown in (None, "") else shown
+    def cells(self, rows: Sequence[Any]) -> list[object]:
+        """Return the contents of the cells of rows."""
+        if self.show is not None:
+            contents: Sequence[object] = [self.show(row) for row in rows]
+        elif self.number:
+            contents = aligned([self.value(row) for row in rows])
+        else:
+            contents = [self.value(row) for row in rows]
+        return [Markup('<span class="none">–</span>') if one in (None, "") else one for one in contents]
 
 
 def is_name(cell: object) -> bool:
@@ -169,6 +172,13 @@ class Table:
     def shown(self) -> list[Any]:
         """The rows of the page."""
         return self.found[(self.page - 1) * ROWS_MAX :][:ROWS_MAX]
+
+    @property
+    def lines(self) -> list[tuple[Any, list[tuple[Column, object]]]]:
+        """The rows of the page, each with its columns and the contents of their cells."""
+        rows = self.shown
+        contents = zip(*(column.cells(rows) for column in self.columns), strict=True)
+        return [(row, list(zip(self.columns, cells, strict=True))) for row, cells in zip(rows, contents, strict=True)]
 
     @property
     def partial(self) -> bool:

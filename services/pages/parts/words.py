@@ -27,10 +27,10 @@ def _said(value: float, digits: int) -> str:
     return f"{MINUS}{said}" if value < 0 and said.strip("0.") else said
 
 
-def column(values: Sequence[float]) -> list[str]:
+def aligned(values: Sequence[float | None]) -> list[str]:
     """Return the numbers of one column, all with the decimals that one of them needs, so that their points align."""
     digits = max((len(number(value).partition(".")[2]) for value in values), default=0)
-    return [_said(value, digits) for value in values]
+    return [number(value) if value is None else _said(value, digits) for value in values]
 
 
 def count(value: int, noun: str, plural: str = "") -> str:

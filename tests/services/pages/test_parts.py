@@ -8,7 +8,7 @@ from services.pages.parts.approval_names import heading_of, name_of
 from services.pages.parts.heatmap import PLACES_MAX
 from services.pages.parts.place_map import COUNTS, region_map, reservation_map
 from services.pages.parts.table import ROWS_MAX, Column, Table, is_name
-from services.pages.parts.words import MINUS, column, spaced
+from services.pages.parts.words import MINUS, aligned, spaced
 from services.pages.rendering import Renderer
 from services.pages.static_files import read_static_files
 
@@ -41,8 +41,8 @@ def test_the_margin_marks_the_first_worst_msb() -> None:
 def test_figures_of_a_margin_have_their_points_in_one_line() -> None:
     items = counted(3)
     items[0]["held_rru"] = 1.75
-    assert column([3.25, 1, -0.5, 1199.5]) == ["3.25", "1.00", f"{MINUS}0.50", "1,199.50"]
-    assert column([3, 1200]) == ["3", "1,200"]
+    assert aligned([3.25, 1, -0.5, 1199.5]) == ["3.25", "1.00", f"{MINUS}0.50", "1,199.50"]
+    assert aligned([3, None, 1200]) == ["3", "–", "1,200"]
     assert [row.ends[0].text for row in reservation_map(items, 10, survives=True).rows] == ["18.25", "18.00", "18.00"]
 
 
