@@ -123,12 +123,13 @@ def _addresses(snapshot: FleetSnapshot, ids: Mapping[str, str]) -> tuple[list[st
     """Return an address of every page, and the paths of pages that are left out."""
     reservations, servers = snapshot.reservations, snapshot.servers
     largest = str(reservations.name[int(np.argmax(reservations.capacity_rru))])
-    known = {"region": _REGION, "name": quote(largest, safe="/"), **ids}
+    reservation, server = quote(largest, safe="/"), quote(str(servers.name[0]), safe="/")
     addresses, left_out = [], []
     for path, _ in (*VIEWS, *FORMS):
-        names = re.findall(r"{(\w+)(?::\w+)?}", path)
-        if set(names) <= known.keys():
-            addresses.append(re.sub(r"{(\w+)(?::\w+)?}", lambda found: known[found[1]], path))
+        known = {"region": _REGION, "name": server if "/servers/" in path else reservation, **ids}
+        simple = re.sub(r"{(\w+):\w+}", r"{\1}", path)
+        if set(re.findall(r"{(\w+)}", simple)) <= known.keys():
+            addresses.append(simple.format(**known))
         else:
             left_out.append(path)
     at = f"/regions/{_REGION}"
@@ -136,9 +137,9 @@ def _addresses(snapshot: FleetSnapshot, ids: Mapping[str, str]) -> tuple[list[st
     addresses += [
         f"{at}?show=free",
         f"{at}/reservations?sort=-held",
-        f"{at}/ask?resize={known['name']}",
+        f"{at}/ask?resize={reservation}",
         f"{at}/servers?msb={msb}",
-        f"{at}/reservations/{known['name']}?explain=1",
+        f"{at}/reservations/{reservation}?explain=1",
         "/audit?actor=bench&since=2026-01-01T00:00",
     ]
     return addresses, left_out
