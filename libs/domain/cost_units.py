@@ -25,6 +25,7 @@ class CostTable:
     units               hardware type -> cost units of one server; absent types count DEFAULT
     msbs                datacenter -> number of its MSBs
     domains             further kind of domain -> number of its domains
+    amounts             hardware type -> resource -> amount in one server
     affinity_tolerance  theta of the region's policy
     """
 
@@ -32,6 +33,7 @@ class CostTable:
     msbs: Mapping[str, int]
     affinity_tolerance: float
     domains: Mapping[str, int] = field(default_factory=dict)
+    amounts: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     def of(self, hardware_type: str) -> float:
         """Return the cost units of one server of a hardware type."""
@@ -48,11 +50,16 @@ def most_cost_units(spec: ReservationSpec, table: CostTable) -> float:
     b[t]    servers of the embedded buffer: those of the fullest MSB, if they are spread over the MSBs as evenly as the
             bands and the allowed datacenters let them; or of the fullest domain of a further kind that is survived, if
             they are spread over its domains evenly; the largest of these; 0 if none
+    A resource that is asked for counts like the capacity: it needs its own number of servers, and the largest counts.
     M h[t]  the most that the hard limit on one MSB lets M MSBs hold
 
     The formula and its limits: docs/designs/0026-units-of-the-operators.md.
     """
-    return max((table.of(name) * _servers(spec, rru, table) for name, rru in spec.rru.items()), default=0.0)
+    each = [(name, rru) for name, rru in spec.rru.items()]
+    for resource, asked in spec.resources.items():
+        amounts = ((name, table.amounts.get(name, {}).get(resource, 0.0)) for name in spec.rru)
+        each += [(name, amount * spec.capacity_rru / asked) for name, amount in amounts if amount > 0]
+    return max((table.of(name) * _servers(spec, rru, table) for name, rru in each), default=0.0)
 
 
 def held_cost_units(snapshot: FleetSnapshot, row: int, target: Indices, table: CostTable) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from libs.domain.domain_kind import MSB_KIND, UNPLACED, DomainKind, DomainLoss, 
 from libs.domain.policy import RegionPolicy
 from libs.domain.power import Power
 from libs.domain.reservation import PRIORITY_MIDDLE
+from libs.domain.resources import NO_RESOURCES, Measure, Resources, measures_of
 from libs.domain.rru_catalogue import RegionCatalogue
 
 FREE = -1
@@ -121,6 +122,7 @@ class Reservations:
     msb_spread_limit   (R,) float   alpha^F, fraction of capacity in one MSB; inf: no limit
     rack_spread_limit  (R,) float   alpha^K, fraction of capacity in one rack; inf: no limit
     rru                (R, T) RRU   V per server of a hardware type; 0: ineligible
+    resources          (R, Q)       amount of each of FleetSnapshot.resources that must be there too; 0: not asked for
     priority           (R,) int     class, 0 to PRIORITY_MAX
     move_cost          (R,) float   factor on the costs of moving its servers
     msb_share_max      (R,) float   hard limit on the fraction of capacity in one MSB; inf: no limit
@@ -139,6 +141,7 @@ class Reservations:
     msb_spread_limit: Floats
     rack_spread_limit: Floats
     rru: Floats
+    resources: Floats
     affinity_share: Floats
     priority: Ints
     move_cost: Floats
@@ -146,6 +149,11 @@ class Reservations:
     domain_limits: Floats
     allowed: Bools
     generation: Ints
+
+    def with_capacity(self, capacity_rru: Floats) -> Reservations:
+        """Return the reservations with other capacities (R,). The resources change by the same share."""
+        share = np.divide(capacity_rru, self.capacity_rru, out=np.ones(len(self)), where=self.capacity_rru > 0)
+        return replace(self, capacity_rru=capacity_rru, resources=self.resources * share[:, None])
 
     @property
     def weight(self) -> Floats:
@@ -171,6 +179,13 @@ class Reservations:
         return np.asarray(limited.any(axis=(1, 2)))
 
     @property
+    def asks_resources(self) -> Bools:
+        """Return a (R,) mask of the reservations that ask for resources beside RRU. Quick sums of RRU do not know
+        them.
+        """
+        return np.asarray((self.resources > 0).any(axis=1))
+
+    @property
     def msb_limit_rru(self) -> Floats:
         """Return the (R,) RRU that one MSB may hold at most; inf: no limit."""
         share = np.minimum(self.msb_share_max, self.domain_limits[:, 1, 2])
@@ -193,6 +208,7 @@ class FleetSnapshot:
                      reservation's own RRU, as in the interchange format
     canary           a new policy on trial, whose prices some reservations have; None: all have those of `policy`
     power            the watts of hardware types, and the limits of domains; None: there are neither
+    resources        the Q resources that reservations may ask for beside RRU
     """
 
     region: str
@@ -207,6 +223,7 @@ class FleetSnapshot:
     cost_units: Floats | None = None
     canary: Canary | None = None
     power: Power | None = None
+    resources: Resources = NO_RESOURCES
 
     def price(self, name: str) -> Floats:
         """Return the (R,) price of each reservation: a field of the policy, one of PER_RESERVATION."""
@@ -246,7 +263,7 @@ class FleetSnapshot:
         """Return the same region with every RRU counted in cost units, so that costs per RRU need no factor.
 
         Expressions 3, 4, 6 and 7 and the hard limits are linear in the RRU and the capacity of one reservation. So no
-        set of legal bindings changes.
+        set of legal bindings changes. Measures follow, because they are in RRU of the reservation.
         """
         if self.cost_units is None:
             return self
@@ -254,6 +271,48 @@ class FleetSnapshot:
         scaled = replace(q, capacity_rru=q.capacity_rru * factor, rru=q.rru * factor[:, None])
         promised = None if self.promised_rru is None else self.promised_rru * factor
         return replace(self, reservations=scaled, promised_rru=promised, cost_units=None)
+
+    @property
+    def shared_rru(self) -> Floats:
+        """Return the (R, T, M) worth of one server in each of `measures`, as a share of the capacity in RRU; the RRU
+        themselves where a reservation does not ask for the resource.
+        """
+        rru = self.reservations.rru
+        return np.stack([one.share_rru(rru) for one in self.measures], axis=-1)
+
+    def with_resources(self, names: Collection[str]) -> FleetSnapshot:
+        """Return the snapshot that knows these resources. No server gives those that it did not know."""
+        new = sorted(set(names) - set(self.resources.names))
+        if not new:
+            return self
+        q, none = self.reservations, np.zeros((len(new), len(self.hardware_types)))
+        known = Resources(
+            names=np.append(self.resources.names, np.array(new, object)),
+            amount=np.vstack([self.resources.amount.reshape(-1, none.shape[1]), none]),
+        )
+        asked = np.hstack([q.resources, np.zeros((len(q), len(new)))])
+        return replace(self, reservations=replace(q, resources=asked), resources=known)
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """Return the measures of expression 6: the RRU first, then each resource that a reservation asks for."""
+        return tuple(one for one in self._all_measures if one.resource not in self.resources.waived)
+
+    @property
+    def _all_measures(self) -> tuple[Measure, ...]:
+        q = self.reservations
+        return measures_of(q.capacity_rru, q.rru, q.resources, self.resources)
+
+    @property
+    def fewest_servers(self) -> Floats:
+        """Return the (R,) fewest servers that could give each reservation its capacity: max_k C[r,k] / max_t V[r,t,k]
+        over the measures k.
+        """
+        fewest = np.zeros(len(self.reservations))
+        for one in self._all_measures:
+            best = one.rru.max(1, initial=0.0)
+            fewest = np.maximum(fewest, np.divide(one.capacity, best, out=np.zeros(len(best)), where=best > 0))
+        return fewest
 
     @property
     def losses(self) -> tuple[DomainLoss, ...]:

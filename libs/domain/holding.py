@@ -22,3 +22,19 @@ class Holding:
     capacity_rru: float
     survives: tuple[bool, ...]
     held_rru: tuple[Mapping[int, float], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ResourceHoldings:
+    """What reservations hold of one resource that they ask for beside RRU, as shares of their promise in RRU.
+
+    holdings   of the reservations that ask for it
+    shares     (reservation id, hardware type id) -> worth of one server; absent: it gives nothing of the resource
+    """
+
+    holdings: tuple[Holding, ...]
+    shares: Mapping[tuple[int, int], float]
+
+    def share(self, reservation_id: int, hardware_type_id: int) -> float:
+        """Return the worth of one server of a hardware type for a reservation."""
+        return self.shares.get((reservation_id, hardware_type_id), 0.0)

@@ -11,7 +11,7 @@ import numpy as np
 from libs.domain.arrays import Bools, Floats, Ints
 from libs.domain.departure_exceptions import StoredExceptions
 from libs.domain.departure_wait import KnownWaits
-from libs.domain.holding import Holding, Place
+from libs.domain.holding import Holding, Place, ResourceHoldings
 from libs.domain.move import RunningMove
 from libs.domain.mover import Mover
 from libs.domain.spare import IdleServers, Spare
@@ -33,7 +33,8 @@ class WaitingServers:
     lent                       (N,) bool   a reservation has the server for the time of an exchange: it is `target_id`
     returning                  (N,) bool   `current_id` has the server on loan, and the loan is over
     leaves_rru                 (N,) RRU    RRU that the current reservation loses when the server leaves
-    domain_ids                 (N, J) int  domain of each further kind that reservations survive, or UNPLACED
+    domain_ids                 (N, J) int  domain of each further kind that reservations survive, or UNPLACED. If
+                               reservations ask for resources, the last column is the hardware type
     """
 
     id: Ints
@@ -108,6 +109,7 @@ class MovesSnapshot:
     msb_servers    msb_id -> number of servers
     msb_started    msb_id -> number of moves started in the last minute; empty if no bound limits this number
     holdings       holdings of the live reservations that a server must leave, without shared buffers
+    resources      what those reservations hold of each resource that one of them asks for
     waiting_since  since this time, some server could not leave on every tick; None: no server waits
     spares         servers that are lent to reservations
     idle           servers that may be lent; None: not looked for, because no server waited on the last tick
@@ -126,6 +128,7 @@ class MovesSnapshot:
     mover: Mover
     msb_started: Mapping[int, int] = field(default_factory=dict)
     holdings: tuple[Holding, ...] = ()
+    resources: tuple[ResourceHoldings, ...] = ()
     waiting_since: datetime | None = None
     spares: tuple[Spare, ...] = ()
     idle: IdleServers | None = None

@@ -84,12 +84,13 @@ class PlanChanges:
                              NONE
     current      (N,) int    reservation that the server is bound to now: index into `touched`; NONE also if the plan
                              does not touch it
-    domain       (N, L) int  columns of the server on the axis of `touched`; the first is its MSB
+    domain       (N, M L) int  columns of the server on the axis of `touched`; the first is its MSB
     changed      (N,) bool   the server changed since the snapshot, or its new reservation was deleted
     leaving      (N,) bool   the server's retirement is announced
     source_rru   (N,) RRU    RRU that the source loses; 0 for a server that is down or leaving
     to_rru       (N,) RRU    RRU that the destination gains; 0 also for a hardware type that is worth nothing to the
                              destination, and in a datacenter that it does not allow
+    source_more, to_more   (N, M - 1) RRU   the same in each further measure of the axis. None: there is none
     limited      the kinds of domain for which a touched reservation has hard limits
     """
 
@@ -104,6 +105,21 @@ class PlanChanges:
     to_rru: Floats
     touched: TouchedReservations
     limited: tuple[LimitedDomains, ...] = ()
+    source_more: Floats | None = None
+    to_more: Floats | None = None
+
+    @property
+    def source_values(self) -> Floats:
+        """Return the values (N, M L) at the columns of each server that the source loses."""
+        return self._values(self.source_rru, self.source_more)
+
+    @property
+    def to_values(self) -> Floats:
+        """Return the values (N, M L) at the columns of each server that the destination gains."""
+        return self._values(self.to_rru, self.to_more)
+
+    def _values(self, rru: Floats, more: Floats | None) -> Floats:
+        return self.touched.axis.values_of(rru[:, None] if more is None else np.column_stack([rru, more]))
 
     def __len__(self) -> int:
         return len(self.row)

@@ -45,6 +45,7 @@ class ReservationSpec:
     capacity_rru       guaranteed RRU; after the loss of any one MSB if survives_msb_loss
     survives_loss_of   further kinds of domain: the capacity is also there after the loss of any one domain of each
     rru                hardware type -> RRU of one server; absent types are ineligible
+    resources          resource -> amount that must be there too, as capacity_rru must
     msb_spread_limit   fraction of the capacity that one MSB may hold without cost; None: no limit
     rack_spread_limit  fraction of the capacity that one rack may hold without cost; None: no limit
     affinity           datacenter -> wanted fraction of the capacity; absent datacenters are unconstrained
@@ -59,6 +60,7 @@ class ReservationSpec:
 
     capacity_rru: float
     rru: Mapping[str, float]
+    resources: Mapping[str, float] = field(default_factory=dict)
     unit: CapacityUnit = CapacityUnit.RRU
     host_profile: str = "default"
     survives_msb_loss: bool = True
@@ -90,16 +92,38 @@ class ReservationSpec:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HeldResource:
+    """What a set of bindings gives a reservation of one resource that it asks for.
+
+    asked, total   units that it asks for, and those of all servers
+    left           units that are left after the worst loss that it must survive
+    """
+
+    resource: str
+    asked: float
+    total: float
+    left: float
+
+    @property
+    def short(self) -> float:
+        """Return the units that it lacks after that loss; 0: none."""
+        lacks = self.asked - self.left
+        return lacks if lacks > ROUNDING * self.asked else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Coverage:
     """The capacity that a set of bindings gives a reservation. Only available servers count.
 
     total_rru          capacity of all servers
     worst_msb_rru      capacity in the MSB that holds most
-    shortfall_rru      missing capacity, after the worst loss that the reservation must survive; 0: none missing
+    shortfall_rru      missing capacity, after the worst loss that the reservation must survive; 0: none missing. With
+                       resources, the largest share that is missing of RRU or of one of them, in RRU
     lacking_msbs       MSBs with bound servers that do not count
     lost_msbs          MSBs with bound servers of which none counts
     survives_msb_loss  whether the reservation must survive the loss of an MSB
     further            the worst domain of each further kind whose loss it must survive
+    resources          the resources that it asks for, in order of name
     """
 
     servers: int
@@ -112,6 +136,14 @@ class Coverage:
     lost_msbs: int = 0
     survives_msb_loss: bool = True
     further: tuple[WorstDomain, ...] = ()
+    resources: tuple[HeldResource, ...] = ()
+
+    def scarce(self, capacity_rru: float) -> HeldResource | None:
+        """Return the resource of which a larger share is missing than of the others and of the RRU; None: none is."""
+        worst = min(self.resources, key=lambda one: one.left / one.asked, default=None)
+        if worst is None or worst.short == 0 or worst.left / worst.asked * capacity_rru >= self.left_rru:
+            return None
+        return worst
 
     @property
     def survived(self) -> tuple[WorstDomain, ...]:
@@ -147,7 +179,9 @@ class Coverage:
         domains cover it. The failure of a single server is not such a loss.
         """
         is_loss = any(one.is_loss for one in self.survived)
-        return self.shortfall_rru == 0 or (is_loss and self.total_rru >= capacity_rru * (1.0 - ROUNDING))
+        holds = self.total_rru >= capacity_rru * (1.0 - ROUNDING)
+        holds &= all(one.total >= one.asked * (1.0 - ROUNDING) for one in self.resources)
+        return self.shortfall_rru == 0 or (is_loss and holds)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

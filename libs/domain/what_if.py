@@ -13,6 +13,7 @@ from libs.domain.domain_kind import UNPLACED
 from libs.domain.domain_limits import limits_table
 from libs.domain.fleet import FREE, FleetSnapshot, Reservations
 from libs.domain.reservation import ReservationSpec
+from libs.domain.resources import resources_table
 from libs.domain.simulation import Demand, Loss, NewRacks, WhatIf
 
 CAPACITY_RRU_MAX = 1e12
@@ -29,6 +30,7 @@ def with_reservation(
 
     Ignore hardware types and datacenters that the snapshot lacks, because the region has no servers there.
     """
+    snapshot = snapshot.with_resources(spec.resources)
     q = snapshot.reservations
     found = np.flatnonzero(q.name == name)
     row = int(found[0]) if len(found) else len(q)
@@ -42,6 +44,7 @@ def with_reservation(
         "msb_spread_limit": np.inf if spec.msb_spread_limit is None else spec.msb_spread_limit,
         "rack_spread_limit": np.inf if spec.rack_spread_limit is None else spec.rack_spread_limit,
         "rru": np.array([spec.rru.get(t, 0.0) for t in types]),
+        "resources": resources_table([spec.resources], snapshot.resources)[0],
         "affinity_share": np.array([spec.affinity.get(d, np.nan) for d in snapshot.topology.datacenters]),
         "priority": spec.priority,
         "move_cost": spec.move_cost,

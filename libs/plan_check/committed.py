@@ -45,10 +45,8 @@ def standing(changes: PlanChanges, kept: Bools, policy: RegionPolicy) -> Standin
     there_leaves = leaves & (changes.current == changes.source)
     there_comes = comes & (changes.current == changes.to)
     for table, lost, gained in ((load, leaves, comes), (there, there_leaves, there_comes)):
-        rru = changes.source_rru[lost, None]
-        np.subtract.at(table, (changes.source[lost, None], changes.domain[lost]), rru)
-        rru = changes.to_rru[gained, None]
-        np.add.at(table, (changes.to[gained, None], changes.domain[gained]), rru)
+        np.subtract.at(table, (changes.source[lost, None], changes.domain[lost]), changes.source_values[lost])
+        np.add.at(table, (changes.to[gained, None], changes.domain[gained]), changes.to_values[gained])
     gives_up = kept & (changes.source != NONE) & changes.leaving & (changes.to == NONE)
     giving_up = np.bincount(changes.source[gives_up], minlength=len(q)) > 0
     by_msb, unmet = load[:, : q.axis.msbs], q.axis.unmet_rru(load, q.capacity_rru)

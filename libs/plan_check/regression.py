@@ -6,6 +6,7 @@ import numpy as np
 
 from libs.domain.arrays import Floats, Indices
 from libs.domain.fleet import FleetSnapshot
+from libs.domain.resources import Measure
 from libs.domain.violation import Violation
 
 TOLERANCE = 1e-6
@@ -15,37 +16,47 @@ def shortfall_rru(snapshot: FleetSnapshot, binding: Indices) -> Floats:
     """Return the (R,) RRU that each reservation is short of after the worst loss that it must survive (RAS, expression
     6).
 
-    See `surviving_rru` for what counts.
+    See `surviving_rru` for what counts. A resource that lacks counts by its share of what is asked for.
     """
     return np.asarray(np.maximum(snapshot.reservations.capacity_rru - surviving_rru(snapshot, binding), 0.0))
 
 
 def surviving_rru(snapshot: FleetSnapshot, binding: Indices) -> Floats:
-    """Return the (R,) RRU that each reservation has left after the worst loss that it must survive."""
-    return np.asarray(surviving_each(snapshot, binding).min(0))
+    """Return the (R,) RRU that each reservation has left after the worst loss that it must survive.
+
+    Of a reservation with resources, it is the least share of its measures that is left, in RRU (docs/designs/0058).
+    """
+    left = [one.shared(left_each(snapshot, binding, one).min(0)) for one in snapshot.measures]
+    return np.asarray(np.min(left, axis=0))
 
 
-def surviving_each(snapshot: FleetSnapshot, binding: Indices) -> Floats:
-    """Return the (L, R) RRU that each reservation has left without its largest domain of each of `snapshot.losses`.
+def left_each(snapshot: FleetSnapshot, binding: Indices, measure: Measure) -> Floats:
+    """Return the (L, R) RRU of a measure that each reservation has left without its largest domain of each of
+    `snapshot.losses`.
 
-    All of its RRU are left where the reservation need not survive the loss.
+    All of it is left where the reservation need not survive the loss.
     """
     left = []
     for loss in snapshot.losses:
-        load = by_place(snapshot, binding, loss.of, len(loss.domains))
+        load = by_place(snapshot, binding, loss.of, len(loss.domains), measure.rru)
         left.append(load.sum(1) - np.where(loss.survives, load.max(1, initial=0.0), 0.0))
     return np.array(left)
 
 
 def unmet_rru(snapshot: FleetSnapshot, binding: Indices) -> Floats:
     """Return the (R,) RRU that penalties count: what is missing after the loss of each kind, added over the kinds
-    that the reservation survives.
+    that the reservation survives, and over the measures.
 
-    It is the shortfall of a reservation that survives one kind of loss, or none (docs/designs/0051).
+    It is the shortfall of a reservation without resources that survives one kind of loss, or none (docs/designs/0051).
     """
+    return np.asarray(np.sum([unmet_in(snapshot, binding, one) for one in snapshot.measures], axis=0))
+
+
+def unmet_in(snapshot: FleetSnapshot, binding: Indices, measure: Measure) -> Floats:
+    """Return the (R,) RRU that penalties count in one measure. See `unmet_rru`."""
     survives = np.array([loss.survives for loss in snapshot.losses])
     survives[0] |= ~survives.any(0)
-    missing = np.maximum(snapshot.reservations.capacity_rru - surviving_each(snapshot, binding), 0.0)
+    missing = np.maximum(measure.capacity - left_each(snapshot, binding, measure), 0.0)
     return np.asarray((missing * survives).sum(0))
 
 
@@ -95,9 +106,10 @@ def off_affinity_rru(snapshot: FleetSnapshot, binding: Indices) -> Floats:
 def check_regression(snapshot: FleetSnapshot, target: Indices) -> list[Violation]:
     """Return a violation for each reservation that the plan leaves worse off.
 
-    A constraint may not regress from its initial value (RAS, 3.5.1). The value of a reservation is its unmet RRU plus
-    its RRU outside the affinity bands, each weighted by the policy (ADR 0012). If `policy.fix_first` is off, the sum
-    over all reservations counts, weighted by priority and cost units: one may lose as much as the others gain.
+    A constraint may not regress from its initial value (RAS, 3.5.1). The value of a reservation is its unmet RRU, of
+    all measures, plus its RRU outside the affinity bands, each weighted by the policy (ADR 0012). If `policy.fix_first`
+    is off, the sum over all reservations counts, weighted by priority and cost units: one may lose as much as the
+    others gain.
     """
     q, policy = snapshot.reservations, snapshot.policy
     short = unmet_rru(snapshot, snapshot.servers.target), unmet_rru(snapshot, target)
@@ -108,32 +120,43 @@ def check_regression(snapshot: FleetSnapshot, target: Indices) -> list[Violation
     if not policy.fix_first and (weight * grown).sum() <= TOLERANCE * max(1.0, float((weight * before).sum())):
         return []
     others = "" if policy.fix_first else ", and no other reservation gains as much"
+    bad = np.flatnonzero(grown > TOLERANCE * np.maximum(1.0, before))
+    if not len(bad):
+        return []
+    terms = [
+        (f"be short of {{:.6g}} {one.resource or 'RRU'} instead of {{:.6g}}", was / one.worth, now / one.worth)
+        for one in snapshot.measures
+        for was, now in [(unmet_in(snapshot, binding, one) for binding in (snapshot.servers.target, target))]
+    ]
+    terms.append(("have {:.6g} RRU outside its datacenters' shares instead of {:.6g}", *off))
     return [
         Violation(
             reason="ShortfallGrows" if short[1][r] - short[0][r] > TOLERANCE else "AffinityWorsens",
-            message=f"{q.name[r]} would {_worse(short[0][r], short[1][r], off[0][r], off[1][r])}{others}",
+            message=f"{q.name[r]} would {_worse([(text, was[r], now[r]) for text, was, now in terms])}{others}",
             reservation=str(q.name[r]),
         )
-        for r in np.flatnonzero(grown > TOLERANCE * np.maximum(1.0, before))
+        for r in bad
     ]
 
 
-def _worse(short_was: float, short: float, off_was: float, off: float) -> str:
-    """Describe the change in RRU, without the parts that stay 0. Sums of floats seldom hit 0, so they are rounded."""
-    short_was, short, off_was, off = (round(rru, 6) for rru in (short_was, short, off_was, off))
-    parts = []
-    if short or short_was:
-        parts.append(f"be short of {short:.6g} RRU instead of {short_was:.6g}")
-    if off or off_was:
-        parts.append(f"have {off:.6g} RRU outside its datacenters' shares instead of {off_was:.6g}")
-    return " and ".join(parts)
+def _worse(terms: list[tuple[str, float, float]]) -> str:
+    """Describe the change of terms, each with its values before and after, without those that stay 0. Sums of floats
+    seldom hit 0, so they are rounded.
+    """
+    rounded = [(text, round(was, 6), round(now, 6)) for text, was, now in terms]
+    return " and ".join(text.format(now, was) for text, was, now in rounded if now or was)
 
 
-def by_place(snapshot: FleetSnapshot, binding: Indices, place: Indices, places: int) -> Floats:
-    """Return the (R, places) RRU in each place, of servers that are up and not leaving."""
+def by_place(
+    snapshot: FleetSnapshot, binding: Indices, place: Indices, places: int, rru: Floats | None = None
+) -> Floats:
+    """Return the (R, places) RRU in each place, of servers that are up and not leaving.
+
+    rru   (R, T) the values of a measure; None: the RRU themselves
+    """
     q = snapshot.reservations
     rows = np.flatnonzero((binding >= 0) & snapshot.servers.lasting)
-    value = q.rru[binding[rows], snapshot.servers.hardware_type[rows]]
+    value = (q.rru if rru is None else rru)[binding[rows], snapshot.servers.hardware_type[rows]]
     return (
         np.bincount(binding[rows] * places + place[rows], value, len(q) * places)
         .astype(np.float64, copy=False)

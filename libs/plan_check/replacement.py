@@ -88,7 +88,7 @@ def _shortfalls(failures: FailuresSnapshot, plan: TargetPlan, gives_back: Bools)
     worse = after > before + TOLERANCE
     up = fleet.servers.available & (plan.target >= 0)
     bound, kind = plan.target[up], fleet.servers.hardware_type[up]
-    held = np.bincount(bound, fleet.reservations.rru[bound, kind], len(worse))
+    held = np.min([np.bincount(bound, rru, len(worse)) for rru in fleet.shared_rru[bound, kind].T], axis=0)
     worse &= ~(gives_back & (held >= fleet.reservations.capacity_rru - TOLERANCE))
     worse[failures.buffer[failures.buffer >= 0]] = False
     for r in np.flatnonzero(worse):

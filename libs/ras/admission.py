@@ -14,11 +14,12 @@ from libs.assignment import Limits
 from libs.domain.domain_kind import MSB_KIND, WorstDomain
 from libs.domain.fleet import FREE, FleetSnapshot, TargetPlan
 from libs.domain.reservation import ROUNDING
+from libs.domain.resources import resources_in
 from libs.domain.verdict import Verdict
 from libs.ras.coverable import coverable_rru
-from libs.ras.evaluate import coverage_of, kinds_survived, worst_domain
+from libs.ras.evaluate import coverage_of, kinds_survived, scarce_resource, worst_domain
 from libs.ras.hard_limits import broken, has_limits, limits_in_words, limits_of, ways_out, without_limits
-from libs.ras.largest_possible import Potential, potential_of
+from libs.ras.largest_possible import Potential, ScarceResource, potential_of
 from libs.ras.power_relief import full_in_words, full_limits, without_power_limits
 from libs.ras.shortage import describe_shortage, stock_of
 from libs.ras.single_reservation import alone, own_and_free
@@ -69,6 +70,7 @@ def admit(snapshot: FleetSnapshot, reservation: int, *, cancelled: Callable[[], 
             worst=worst_domain(snapshot, covered, reservation),
             free_servers=gained,
             granted_servers=gained,
+            resource=scarce_resource(snapshot, covered, reservation),
         )
         numbers |= found.numbers
         reason, message = found.reason, found.message + _barred(snapshot, reservation, rounding_rru, cancelled)
@@ -96,7 +98,8 @@ def admit(snapshot: FleetSnapshot, reservation: int, *, cancelled: Callable[[], 
         return Verdict(phase="degraded", reason="OffAffinity", message=message, numbers=numbers, plan=plan)
     servers = int((plan.target == reservation).sum())
     kinds = " or ".join(kinds_survived(snapshot, reservation))
-    message = f"{servers} servers cover {asked:g} RRU" + (f" and the loss of any one {kinds}" if kinds else "") + "; "
+    amounts = _amounts(snapshot, reservation, asked)
+    message = f"{servers} servers cover {amounts}" + (f" and the loss of any one {kinds}" if kinds else "") + "; "
     surplus = float(covered.surviving[reservation]) - asked
     if gained:
         message += f"the mover brings {gained} of them."
@@ -108,6 +111,12 @@ def admit(snapshot: FleetSnapshot, reservation: int, *, cancelled: Callable[[], 
     if surplus > rounding_rru and not gained:
         message += f" They give {surplus:.4g} RRU more than it asks for."
     return Verdict(phase="granted", reason="Granted", message=message, numbers=numbers, plan=plan)
+
+
+def _amounts(snapshot: FleetSnapshot, r: int, asked_rru: float) -> str:
+    """Return all that reservation `r` asks for, such as "100 RRU and 4000 memory_gib"."""
+    resources = resources_in(snapshot.reservations.resources[r], snapshot.resources)
+    return " and ".join([f"{asked_rru:g} RRU", *(f"{amount:g} {name}" for name, amount in resources.items())])
 
 
 def _barred(snapshot: FleetSnapshot, r: int, rounding_rru: float, cancelled: Callable[[], bool] | None) -> str:
@@ -155,7 +164,7 @@ def _could(snapshot: FleetSnapshot, r: int) -> bool:
 
 
 def _beyond(potential: Potential) -> bool:
-    return potential.most_rru < potential.asked_rru * (1 - ROUNDING)
+    return potential.scarce is not None or potential.most_rru < potential.asked_rru * (1 - ROUNDING)
 
 
 def plan_with_free_servers(
@@ -181,6 +190,8 @@ def _rejected(snapshot: FleetSnapshot, r: int, p: Potential) -> Verdict:
     """
     name, asked = snapshot.reservations.name[r], f"{p.asked_rru:g} RRU"
     least = p.asked_rru * (1 - ROUNDING)
+    if p.scarce is not None:
+        return _too_little(name, p, p.scarce)
     if has_limits(snapshot, r) and _could(without_limits(snapshot, r), r):
         ways = ways_out(snapshot, r, lambda other: _could(other, r))
         reason, todo = "BeyondHardLimits", f"Either {', or '.join(ways)}."
@@ -198,6 +209,17 @@ def _rejected(snapshot: FleetSnapshot, r: int, p: Potential) -> Verdict:
     else:
         reason, (message, todo) = "BeyondAffinity", _beyond_affinity(snapshot, r, p)
     return Verdict(phase="rejected", reason=reason, message=f"{message} {todo}", numbers=p.numbers(), plan=None)
+
+
+def _too_little(name: str, p: Potential, scarce: ScarceResource) -> Verdict:
+    """Return the rejection of a reservation that asks for more of a resource than the region could give it."""
+    message = (
+        f"All servers that {name} may use could give it {scarce.most:.6g} of {scarce.asked:g} {scarce.resource}"
+        f"{' after its worst loss' if p.worst is not None else ''}. "
+        "Ask for at most that, allow more types, or use another region."
+    )
+    numbers = {**p.numbers(), f"asked_{scarce.resource}": scarce.asked, f"most_{scarce.resource}": scarce.most}
+    return Verdict(phase="rejected", reason="BeyondResource", message=message, numbers=numbers, plan=None)
 
 
 def _beyond_loss(name: str, asked: str, p: Potential, worst: WorstDomain) -> tuple[str, str, str]:

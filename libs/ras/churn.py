@@ -61,7 +61,7 @@ def without_requests(snapshot: FleetSnapshot) -> FleetSnapshot:
     factor = np.divide(q.capacity_rru, capacity, out=np.full(len(q), np.inf), where=capacity > 0)
     limits = q.domain_limits.copy()
     limits[:, :, 2] *= factor[:, None]
-    kept = replace(q, capacity_rru=capacity, msb_share_max=q.msb_share_max * factor, domain_limits=limits)
+    kept = replace(q.with_capacity(capacity), msb_share_max=q.msb_share_max * factor, domain_limits=limits)
     return replace(snapshot, reservations=kept)
 
 

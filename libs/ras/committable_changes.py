@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -112,8 +112,21 @@ class _Ledger:
         self.because, self.why = np.full(N, NONE, np.int32), np.zeros(N, np.int32)
         self.load, self.there = self.q.load.copy(), self.q.load_there.copy()
         self.domain: list[list[int]] = changes.domain.tolist()
-        spans = self.q.axis.spans
-        self.survived = [[spans[k] for k in np.flatnonzero(row)] for row in self.q.axis.survives]
+        self.lost: list[list[float]] = changes.source_values.tolist()
+        self.gained: list[list[float]] = changes.to_values.tolist()
+        axis = self.q.axis
+        measures, starts = range(axis.measures), [m * axis.width for m in range(axis.measures)]
+        weight = np.ones((Q, 1)) if axis.weight is None else axis.weight
+        self.weights: list[list[float]] = weight.tolist()
+        self.totals = [(start, start + axis.msbs) for start in starts]
+        # [reservation][measure]: the columns of each kind whose loss the reservation survives
+        self.survived = [
+            [
+                [(starts[m] + a, starts[m] + b) for (a, b), is_lost in zip(axis.spans, row, strict=True) if is_lost]
+                for m in measures
+            ]
+            for row in axis.survives
+        ]
         self.outgoing, self.incoming = _by_reservation(changes.source, may, Q), _by_reservation(changes.to, may, Q)
         gives_up = changes.leaving & (changes.to == NONE)
         self.given_up = [rows[gives_up[rows]] for rows in self.outgoing]
@@ -221,7 +234,8 @@ class _Ledger:
     def _is_in_fullest(self, n: int, r: int) -> bool:
         """Return whether the server of change `n` is in the fullest domain of a kind that reservation `r` survives."""
         load = self.load[r]
-        return any(load[d] == load[a:b].max() for a, b in self.survived[r] for d in self.domain[n] if a <= d < b)
+        spans = [span for of_measure in self.survived[r] for span in of_measure]
+        return any(load[d] == load[a:b].max() for a, b in spans for d in self.domain[n] if a <= d < b)
 
     def _take_back(self, dropped: list[int]) -> None:
         """Take back each change of `dropped` with which all reservations stay sound, the last dropped change first.
@@ -252,12 +266,12 @@ class _Ledger:
         self.kept[n] = sign > 0
         for room in self.rooms:
             room.enter(n, sign, c.source_rru[n], c.to_rru[n])
-        for r, rru in ((c.source[n], -sign * c.source_rru[n]), (c.to[n], sign * c.to_rru[n])):
+        for r, by, values in ((c.source[n], -sign, self.lost[n]), (c.to[n], sign, self.gained[n])):
             if r != NONE:
-                for d in self.domain[n]:
-                    self.load[r, d] += rru
+                for d, rru in zip(self.domain[n], values, strict=True):
+                    self.load[r, d] += by * rru
                     if c.current[n] == r:
-                        self.there[r, d] += rru
+                        self.there[r, d] += by * rru
 
     def _is_sound(self, r: int) -> bool:
         bad = self._is_short(r) or self._costs_more(r) or self._gives_up_too_early(r) or self._is_crowded(r)
@@ -287,17 +301,23 @@ class _Ledger:
         return max(0.0, float(self.q.capacity_rru[r]) - self._left(table, r))
 
     def _left(self, table: Floats, r: int) -> float:
-        """Return the RRU of reservation `r` that are left after the worst loss that it must survive."""
-        load = table[r]
-        worst = max((float(load[a:b].max(initial=0.0)) for a, b in self.survived[r]), default=0.0)
-        return float(load[: self.q.axis.msbs].sum()) - worst
+        """Return the RRU of reservation `r` that are left after the worst loss that it must survive, in the measure
+        with least.
+        """
+        return min(total - max(worst) for total, worst in self._losses(table[r], r))
 
     def _unmet(self, r: int) -> float:
         """Return the RRU of reservation `r` that its penalty counts. See `LossAxis.unmet_rru`."""
-        load, capacity_rru = self.load[r], float(self.q.capacity_rru[r])
-        total = float(load[: self.q.axis.msbs].sum())
-        worst = [float(load[a:b].max(initial=0.0)) for a, b in self.survived[r]] or [0.0]
-        return sum(max(0.0, capacity_rru - (total - one)) for one in worst)
+        capacity_rru = float(self.q.capacity_rru[r])
+        return sum(
+            weight * sum(max(0.0, capacity_rru - (total - one)) for one in worst)
+            for weight, (total, worst) in zip(self.weights[r], self._losses(self.load[r], r), strict=True)
+        )
+
+    def _losses(self, load: Floats, r: int) -> Iterator[tuple[float, list[float]]]:
+        """Yield the RRU of reservation `r` in each measure, and what each loss takes that it must survive."""
+        for (a, b), spans in zip(self.totals, self.survived[r], strict=True):
+            yield float(load[a:b].sum()), [float(load[c:d].max(initial=0.0)) for c, d in spans] or [0.0]
 
     def _penalty(self, r: int) -> float:
         """Return the penalty of reservation `r` for its unmet RRU and for RRU outside its affinity bands (ADR 0012)."""

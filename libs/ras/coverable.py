@@ -14,10 +14,12 @@ def coverable_rru(snapshot: FleetSnapshot, reservation: int) -> float | None:
 
     It is the RRU of all these servers, less the domain with most of them of the kinds whose loss the reservation
     survives: one more server never lowers what survives. None where that is not so: the reservation has shares of
-    datacenters, or hard limits per kind of domain. None also if a limit on power has no room for all servers.
+    datacenters, hard limits per kind of domain, or resources. None also if a limit on power has no room for all
+    servers.
     """
     q, servers = snapshot.reservations, snapshot.servers
     limited = bool(np.isfinite(q.msb_limit_rru[reservation]) or q.limits_domains[reservation])
+    limited |= bool(q.asks_resources[reservation])
     if limited or not np.isnan(q.affinity_share[reservation]).all():
         return None
     if has_power_limits(snapshot):

@@ -171,12 +171,13 @@ def _missing(snapshot: FleetSnapshot, short: Floats) -> tuple[Ints, Ints]:
 def _spare(snapshot: FleetSnapshot, covered: Coverage, binding: Indices, resized: Bools) -> Ints:
     """Return the number of servers that each resized reservation could give back, (R,).
 
-    Reservations that survive the loss of a further kind of domain give none.
+    Reservations that survive the loss of a further kind of domain give none, and those that ask for resources.
     """
     q, spare = snapshot.reservations, np.zeros(len(snapshot.reservations), np.int64)
     M, T = len(snapshot.topology.msbs), len(snapshot.hardware_types)
     cell = snapshot.server_msb.astype(np.int64) * T + snapshot.servers.hardware_type
-    for r in np.flatnonzero(resized & (covered.surviving > q.capacity_rru) & ~q.survives_loss_of.any(1)).tolist():
+    simple = ~q.survives_loss_of.any(1) & ~q.asks_resources
+    for r in np.flatnonzero(resized & (covered.surviving > q.capacity_rru) & simple).tolist():
         held = np.bincount(cell[(binding == r) & snapshot.servers.lasting], minlength=M * T).reshape(M, T)
         spare[r] = returnable(held, q.rru[r], float(q.capacity_rru[r]), survives=bool(q.survives_msb_loss[r]))
     return spare

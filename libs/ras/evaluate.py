@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from libs.domain.arrays import Bools, Floats, Indices
-from libs.domain.domain_kind import MSB_KIND, WorstDomain
+from libs.domain.domain_kind import MSB_KIND, DomainLoss, WorstDomain
 from libs.domain.fleet import FleetSnapshot
 from libs.domain.power_balance import balance_cost
 from libs.domain.reservation import ROUNDING
@@ -19,12 +20,16 @@ class Coverage:
 
     total         (R,) RRU    all servers bound to the reservation
     worst_msb     (R,) RRU    its servers in the MSB that holds most of them
-    surviving     (R,) RRU    what is left of the total after the worst loss that the reservation must survive
+    surviving     (R,) RRU    what is left of the total after the worst loss that the reservation must survive. With
+                              resources, it is the least share of a measure that is left, in RRU (docs/designs/0058)
     shortfall     (R,) RRU    the part of its capacity that `surviving` does not cover
     buffers       (L, R) RRU  its servers in the largest domain of each of `snapshot.losses`; 0 if it need not survive
                               that loss
     missing       (L, R) RRU  the part of its capacity that is not covered after each loss; 0 if it need not survive it.
                               The first row has the shortfall of a reservation that survives no loss
+    held          (Q, R)      units of each of the Q resources of `snapshot.measures`
+    held_after    (Q, R)      units of each resource after the worst loss that the reservation must survive
+    lacks         (L, Q, R) RRU  the part of each resource that is not covered after each loss, like `missing`
     fullest       (L, R) int  the domain of each of `snapshot.losses` in which it has most
     by_msb        (R, M) RRU  its servers in each MSB
     off_affinity  (R, D) RRU  the RRU outside the affinity band of each datacenter (expression 7)
@@ -36,6 +41,9 @@ class Coverage:
     shortfall: Floats
     buffers: Floats
     missing: Floats
+    held: Floats
+    held_after: Floats
+    lacks: Floats
     fullest: Indices
     by_msb: Floats
     off_affinity: Floats
@@ -47,8 +55,10 @@ class Coverage:
 
     @property
     def unmet(self) -> Floats:
-        """Return the (R,) RRU that the penalty of expression 6 counts: `missing`, added over the kinds of loss."""
-        return np.asarray(self.missing.sum(0))
+        """Return the (R,) RRU that the penalty of expression 6 counts: `missing` and `lacks`, added over the kinds of
+        loss and the resources.
+        """
+        return np.asarray(self.missing.sum(0) + self.lacks.sum((0, 1)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,6 +147,15 @@ def coverage_of(snapshot: FleetSnapshot, binding: Indices) -> Coverage:
     left = total - np.array(buffers)
     surviving, counts = left.min(0), np.array(survives)
     counts[0] |= ~counts.any(0)
+    held, after, lacks = [], [], []
+    for one in snapshot.measures[1:]:
+        amount = one.rru[binding[rows], snapshot.servers.hardware_type[rows]]
+        has = np.bincount(binding[rows], amount, R)
+        kept = np.array([has - _largest(loss, binding[rows], rows, amount, R) for loss in snapshot.losses])
+        held.append(has / one.worth)
+        after.append(kept.min(0) / one.worth)
+        lacks.append(np.maximum(one.capacity - kept, 0.0) * counts)
+        surviving = np.minimum(surviving, one.shared(kept.min(0)))
     capacity = q.capacity_rru[:, None]
     off = np.abs(by_datacenter - q.affinity_share * capacity) - snapshot.policy.affinity_tolerance * capacity
     return Coverage(
@@ -146,15 +165,43 @@ def coverage_of(snapshot: FleetSnapshot, binding: Indices) -> Coverage:
         shortfall=np.maximum(q.capacity_rru - surviving, 0.0),
         buffers=np.array(buffers),
         missing=np.maximum(q.capacity_rru - left, 0.0) * counts,
+        held=np.array(held).reshape(-1, R),
+        held_after=np.array(after).reshape(-1, R),
+        lacks=np.array(lacks).reshape(-1, len(counts), R).swapaxes(0, 1),
         fullest=np.array(fullest, np.int32),
         by_msb=by_msb,
         off_affinity=np.maximum(np.nan_to_num(off, nan=0.0), 0.0),
     )
 
 
+def _largest(loss: DomainLoss, of: Indices, rows: NDArray[np.intp], amount: Floats, R: int) -> Floats:
+    """Return what each reservation holds in its largest domain of a kind, (R,); 0 if it need not survive the loss.
+
+    of      the reservation of each of the servers `rows`
+    amount  what each of them gives
+    """
+    N = len(loss.domains)
+    load = np.bincount(of * np.int64(N) + loss.of[rows], amount, R * N).reshape(R, N)
+    return np.where(loss.survives, load.max(1, initial=0.0), 0.0)
+
+
 def kinds_survived(snapshot: FleetSnapshot, reservation: int) -> tuple[str, ...]:
     """Return the kinds of domain of which reservation `reservation` survives the loss of any one, MSBs first."""
     return tuple(loss.kind for loss in snapshot.losses if loss.survives[reservation])
+
+
+def scarce_resource(snapshot: FleetSnapshot, covered: Coverage, reservation: int) -> str | None:
+    """Return the resource of which a reservation lacks the largest share of what it asks for.
+
+    Return None if it lacks none, or a larger share of its RRU.
+    """
+    left, found = float((covered.total - covered.buffers)[:, reservation].min()), None
+    left = min(left, float(snapshot.reservations.capacity_rru[reservation]))
+    for one, after in zip(snapshot.measures[1:], covered.held_after, strict=True):
+        share = float(one.shared(after * one.worth)[reservation])
+        if share < left * (1 - ROUNDING):
+            left, found = share, one.resource
+    return found
 
 
 def worst_domain(snapshot: FleetSnapshot, covered: Coverage, reservation: int) -> WorstDomain | None:
@@ -177,14 +224,13 @@ def short_rru(snapshot: FleetSnapshot, covered: Coverage) -> Floats:
 def surplus_servers(snapshot: FleetSnapshot, binding: Indices) -> Floats:
     """Return the number of servers of each reservation above the fewest that could give its capacity, (R,).
 
-    The fewest are C / max V servers: the capacity divided by the RRU of the best server. Servers of embedded buffers
+    The fewest are C / max V servers: the capacity divided by the RRU of the best server. With resources, the measure
+    that needs most counts. Servers of embedded buffers
     count, and so do servers of no use to their reservation. Servers that are down or leaving do not count.
     """
-    q = snapshot.reservations
-    held = np.bincount(binding[(binding >= 0) & snapshot.servers.lasting], minlength=len(q))
-    best = q.rru.max(1, initial=0.0)
-    fewest = np.where(best > 0, q.capacity_rru / np.where(best > 0, best, 1.0), 0.0)
-    return np.asarray(np.maximum(held - fewest, 0.0))
+    R = len(snapshot.reservations)
+    held = np.bincount(binding[(binding >= 0) & snapshot.servers.lasting], minlength=R)
+    return np.asarray(np.maximum(held - snapshot.fewest_servers, 0.0))
 
 
 def above_rack_limit(snapshot: FleetSnapshot, binding: Indices) -> Floats:

@@ -61,6 +61,7 @@ def _finding(snapshot: FleetSnapshot, stock: Ints, row: int, covered: Coverage, 
             f"the MSB is not back {hours:g} h after the loss (rebuild_after_s of the region's policy).",
             numbers={**numbers, "short_rru": covered.shortfall_rru, "awaited_servers": float(awaited)},
         )
+    scarce = covered.scarce(float(q.capacity_rru[row]))
     short = describe_shortage(
         snapshot,
         row,
@@ -68,6 +69,7 @@ def _finding(snapshot: FleetSnapshot, stock: Ints, row: int, covered: Coverage, 
         short_rru=covered.shortfall_rru,
         worst=covered.worst,
         free_servers=free_servers,
+        resource=None if scarce is None else scarce.resource,
     )
     return NewFinding(
         reservation_id=reservation_id,

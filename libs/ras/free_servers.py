@@ -40,7 +40,7 @@ def hand_out(snapshot: FleetSnapshot, covered: Coverage) -> Handout:
     limits on MSBs are kept, and may leave room that whole servers cannot fill.
 
     A reservation that survives the loss of a further kind of domain gets none, and stays short: only a solve weighs
-    these domains. The same holds for one with other limits per kind of domain.
+    these domains. The same holds for one with other limits per kind of domain, and for one that asks for resources.
 
     Racks, spread, affinity and move costs are left to a solve. Time: at most a few microseconds for each free server,
     and for each MSB of each reservation that is short.
@@ -50,7 +50,8 @@ def hand_out(snapshot: FleetSnapshot, covered: Coverage) -> Handout:
     cell = snapshot.server_msb[unbound].astype(np.int64) * T + snapshot.servers.hardware_type[unbound]
     free = np.bincount(cell, minlength=M * T).reshape(M, T)
     stock, taken, short = free.tolist(), np.zeros((len(q), T), np.int64), covered.shortfall.copy()
-    lacking = np.flatnonzero((short > ROUNDING * q.capacity_rru) & ~q.survives_loss_of.any(1) & ~q.limits_domains)
+    simple = ~q.survives_loss_of.any(1) & ~q.limits_domains & ~q.asks_resources
+    lacking = np.flatnonzero((short > ROUNDING * q.capacity_rru) & simple)
     share = short[lacking] / np.maximum(q.capacity_rru[lacking], _TOLERANCE)
     for r in lacking[np.lexsort((lacking, -share, -q.priority[lacking]))].tolist():
         msbs = np.flatnonzero(q.allowed[r, snapshot.topology.msb_datacenter])

@@ -105,6 +105,12 @@ def _with(snapshot: FleetSnapshot, r: int, field: str, value: object) -> FleetSn
     return replace(snapshot, reservations=replace(snapshot.reservations, **{field: column}))
 
 
+def _with_capacity(snapshot: FleetSnapshot, r: int, capacity_rru: float) -> FleetSnapshot:
+    capacity = snapshot.reservations.capacity_rru.copy()
+    capacity[r] = capacity_rru
+    return replace(snapshot, reservations=snapshot.reservations.with_capacity(capacity))
+
+
 def ways_out(snapshot: FleetSnapshot, r: int, met: Met) -> list[str]:
     """Return the smallest changes of reservation `r` with which it could have its capacity, each on its own.
 
@@ -118,7 +124,7 @@ def ways_out(snapshot: FleetSnapshot, r: int, met: Met) -> list[str]:
     if not ways:
         ways.append("do without these limits")
     asked = float(q.capacity_rru[r])
-    cut = _least(0.0, 1.0, lambda by: met(_with(snapshot, r, "capacity_rru", asked * (1 - by))))
+    cut = _least(0.0, 1.0, lambda by: met(_with_capacity(snapshot, r, asked * (1 - by))))
     most = np.floor(asked * (1 - cut) * _SHOWN) / _SHOWN
     if most > 0:
         ways.append(f"ask for at most {most:g} RRU")

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from libs.domain.domain_kind import MSB_KIND, WorstDomain
 from libs.domain.fleet import FleetSnapshot
-from libs.ras.eligible_rru import eligible_by_domain, eligible_by_msb, least_held
+from libs.domain.reservation import ROUNDING
+from libs.ras.eligible_rru import eligible_by_domain, eligible_by_msb, least_held, most_surviving
 from libs.ras.most_within_limits import most_within_limits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScarceResource:
+    """The resource of which the region could give least, as a share of what the reservation asks for; too little.
+
+    asked, most   units of the resource
+    """
+
+    resource: str
+    asked: float
+    most: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +40,7 @@ class Potential:
     most_rru         the most that survives while each datacenter holds a share within its affinity band, and within all
                      hard limits; 0 if the bands cannot be met
     least_held_rru   the least RRU to hold, wherever, so that asked_rru survives; inf if that is impossible
+    scarce           the resource that no state of the region could give; None: it could give each, on its own
     """
 
     asked_rru: float
@@ -36,6 +50,7 @@ class Potential:
     surviving_rru: float
     most_rru: float
     least_held_rru: float
+    scarce: ScarceResource | None = None
 
     def numbers(self) -> dict[str, float]:
         """Return the numbers that a verdict of admission shows, by name."""
@@ -81,4 +96,20 @@ def potential_of(snapshot: FleetSnapshot, reservation: int) -> Potential:
         surviving_rru=surviving,
         most_rru=most,
         least_held_rru=max((least_held(load, asked) for _, load in loads), default=asked),
+        scarce=_scarce(snapshot, reservation),
     )
+
+
+def _scarce(snapshot: FleetSnapshot, reservation: int) -> ScarceResource | None:
+    """Return the resource that lacks most if a reservation had all servers that it may use; None: none lacks."""
+    q, rows, found = snapshot.reservations, np.array([reservation], np.int32), None
+    least = float(q.capacity_rru[reservation]) * (1 - ROUNDING)
+    free = replace(q, msb_share_max=np.full(len(q), np.inf), domain_limits=np.full_like(q.domain_limits, np.inf))
+    for one in (one for one in snapshot.measures[1:] if one.asks[reservation]):
+        only = replace(snapshot, reservations=replace(free, rru=one.share_rru(q.rru)))
+        most = float(most_surviving(only, rows)[0])
+        if most < least:
+            least, unit = most, float(one.share[reservation] * one.worth[reservation])
+            asked = float(q.capacity_rru[reservation]) / unit
+            found = ScarceResource(resource=str(one.resource), asked=asked, most=most / unit)
+    return found

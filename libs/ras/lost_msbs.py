@@ -28,8 +28,8 @@ def await_lost_msbs(snapshot: FleetSnapshot, lost_at: Mapping[str, datetime], no
     if not young.any():
         return snapshot
     up = np.flatnonzero(servers.available & ~servers.leaving & (servers.target >= 0))
-    rru = q.rru[servers.target[up], servers.hardware_type[up]]
-    load = np.bincount(servers.target[up], rru, len(q))
+    worth = snapshot.shared_rru[servers.target[up], servers.hardware_type[up]]
+    load = np.min([np.bincount(servers.target[up], rru, len(q)) for rru in worth.T], axis=0)
     patient = np.append(q.survives_msb_loss & (load >= q.capacity_rru * (1 - ROUNDING)), False)
     awaited = young[snapshot.server_msb] & ~servers.available & patient[np.maximum(servers.target, -1)]
     return replace(snapshot, servers=replace(servers, awaited=awaited))

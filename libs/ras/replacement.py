@@ -30,14 +30,14 @@ def plan_replacements(failures: FailuresSnapshot) -> Replacements:
     """
     fleet = failures.fleet
     servers, q = fleet.servers, fleet.reservations
-    axis, domain = loss_axis(fleet.losses)
+    (axis, domain), worth = loss_axis(fleet.losses, fleet.measures), fleet.shared_rru
     with_place = failures.with_place | lost_msbs(failures)[fleet.server_msb]
     target = servers.target.copy()
     returned = return_spares(failures, target, with_place)
     held = np.flatnonzero(servers.available & (target >= 0))
-    value = q.rru[target[held], servers.hardware_type[held]]
+    value = axis.values_of(worth[target[held], servers.hardware_type[held]])
     load = np.zeros((len(q), axis.columns))
-    np.add.at(load, (target[held, None], domain[held]), value[:, None])
+    np.add.at(load, (target[held, None], domain[held]), value)
     spares = {kind: np.flatnonzero(failures.spare & (servers.hardware_type == kind)) for kind in _types(failures)}
     lost = np.flatnonzero(failures.lost)
     missing = np.array([_missing(failures, axis, r, load[r][None])[0] for r in target[lost]])
@@ -53,9 +53,9 @@ def plan_replacements(failures: FailuresSnapshot) -> Replacements:
         verdict = _verdict(failures, r, kind, lacks, usable, bool(with_place[row]), bool(held_back[row]))
         verdicts.append(verdict)
         if verdict is LossVerdict.DRAWN:
-            spare = _choose(failures, axis, domain, r, load[r], usable)
+            spare = _choose(failures, axis, domain, r, load[r], usable, axis.values_of(worth[r, kind][None])[0])
             target[spare], target[row] = r, failures.buffer[kind]
-            load[r, domain[spare]] += q.rru[r, kind]
+            load[r, domain[spare]] += axis.values_of(worth[r, kind][None])[0]
             spares[kind] = spares[kind][spares[kind] != spare]
     plan = TargetPlan(target=target, parent_plan_id=fleet.target_plan_id)
     return Replacements(plan=plan, lost=lost, verdict=tuple(verdicts), returned=returned)
@@ -89,20 +89,27 @@ def _verdict(
 
 
 def _choose(
-    failures: FailuresSnapshot, axis: LossAxis, domain: Indices, r: int, held: Floats, spares: NDArray[np.intp]
+    failures: FailuresSnapshot,
+    axis: LossAxis,
+    domain: Indices,
+    r: int,
+    held: Floats,
+    spares: NDArray[np.intp],
+    values: Floats,
 ) -> int:
     """Return the row of the best spare server for reservation `r`.
 
-    domain  (S, L) columns of each server on the axis
+    domain  (S, M L) columns of each server on the axis
     held    (P,) RRU that the reservation has in each domain
     spares  (N,) rows of the spare servers to choose from, all of one hardware type
+    values  (M L,) what one of them adds at its columns
     """
     fleet = failures.fleet
     q, policy, topology = fleet.reservations, fleet.policy, fleet.topology
     places, of_spare, kept = np.unique(domain[spares], axis=0, return_inverse=True, return_counts=True)
     of_spare = of_spare.reshape(-1)
     after = np.repeat(held[None], len(places), 0)  # (p, P): its RRU per domain if the server comes from that place
-    after[np.arange(len(places))[:, None], places] += q.rru[r, fleet.servers.hardware_type[spares[0]]]
+    after[np.arange(len(places))[:, None], places] += values
     by_msb = after[:, : axis.msbs]
     by_datacenter = np.zeros((len(places), len(topology.datacenters)))
     np.add.at(by_datacenter.T, topology.msb_datacenter, by_msb.T)

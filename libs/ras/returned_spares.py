@@ -19,7 +19,7 @@ def return_spares(failures: FailuresSnapshot, target: Indices, with_place: Bools
     servers, those that have not joined go first, then those without containers.
     """
     fleet = failures.fleet
-    servers, q = fleet.servers, fleet.reservations
+    servers, q, worth = fleet.servers, fleet.reservations, fleet.shared_rru
     buffer = failures.buffer[servers.hardware_type]
     swapped = failures.swap > 0
     lost = swapped & ~servers.available & (target == buffer) & with_place & (failures.down_s >= failures.swap_s)
@@ -30,8 +30,8 @@ def return_spares(failures: FailuresSnapshot, target: Indices, with_place: Bools
         like = drawn & (failures.swap == failures.swap[row]) & (target == r) & (servers.hardware_type == kind)
         spares = np.flatnonzero(like)
         held = np.flatnonzero(servers.available & (target == r))
-        held_rru = float(q.rru[r, servers.hardware_type[held]].sum())
-        needs_all = held_rru - q.rru[r, kind] < q.capacity_rru[r] * (1 - ROUNDING)
+        held_rru = worth[r, servers.hardware_type[held]].sum(0)
+        needs_all = (held_rru - worth[r, kind] < q.capacity_rru[r] * (1 - ROUNDING)).any()
         if not len(spares) or needs_all or not _may_return(failures, target, row):
             continue
         spare = spares[np.lexsort((spares, servers.in_use[spares], servers.current[spares] == r))[0]]

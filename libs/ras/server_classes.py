@@ -50,7 +50,8 @@ def places_of(snapshot: FleetSnapshot, position: NDArray[np.int32] | None = None
     position = snapshot.server_msb if position is None else position
     servers = snapshot.servers
     rows = np.flatnonzero(servers.lasting)
-    _, kind = np.unique(snapshot.reservations.rru, axis=1, return_inverse=True)  # equal for types of equal value
+    value = np.vstack([one.rru for one in snapshot.measures])
+    _, kind = np.unique(value, axis=1, return_inverse=True)  # equal for types of equal value
     worth = kind.ravel()[servers.hardware_type[rows]].astype(np.int64)
     number = position[rows].astype(np.int64) * (len(snapshot.hardware_types) + 1) + worth
     number = 2 * number + servers.pinned[rows]

@@ -38,6 +38,7 @@ def describe_shortage(
     worst: WorstDomain | None,
     free_servers: int,
     granted_servers: int = 0,
+    resource: str | None = None,
 ) -> Shortage:
     """Name the number and hardware type of missing servers, the domain to avoid, and the number of free servers.
 
@@ -51,32 +52,39 @@ def describe_shortage(
     free_servers     number of free servers that could lower the shortage
     granted_servers  number of those free servers that the caller binds to the reservation. The reservation lacks
                      `short_rru` in spite of these servers
+    resource         the resource of which it lacks the largest share; None: the RRU themselves. `short_rru` counts this
+                     share
     """
     q = snapshot.reservations
-    rru = q.rru[reservation]
+    measure = next(one for one in snapshot.measures if one.resource == resource)
+    rru = measure.share_rru(q.rru)[reservation]
     eligible = np.flatnonzero(rru > 0)
+    what, unit = measure.resource or "RRU", float(measure.share[reservation] * measure.worth[reservation])
+    short, asked = short_rru / unit, float(q.capacity_rru[reservation]) / unit
+    more = {} if resource is None else {f"short_{resource}": short}
     if not len(eligible):
+        lacking = "" if resource is None else f" with {resource}"
         return Shortage(
             reason="NoEligibleHardware",
-            message=f"Uses no hardware type of this region, so it is short of all {short_rru:.4g} RRU. Resize it to "
-            "allow a type that the region has.",
-            numbers={"short_rru": short_rru},
+            message=f"Uses no hardware type of this region{lacking}, so it is short of all {short:.4g} {what}. Resize "
+            "it to allow a type that the region has.",
+            numbers={"short_rru": short_rru, **more},
         )
     best = best_type(rru, stock)
     needed = granted_servers + math.ceil((short_rru - _ROUNDING_RRU) / rru[best])
     rest = [str(snapshot.hardware_types[t]) for t in eligible if t != best]
     others = f" (or {rest[0] if len(rest) == 1 else f'{len(rest)} other types'})" if rest else ""
-    outside = f" outside {worst.words}" if worst is not None else ""
+    outside = f" outside {worst.words}" if worst is not None and resource is None else ""
     message = (
         f"Needs {needed} more {snapshot.hardware_types[best]}{others}{outside}; {free_servers} free. "
-        f"Short of {short_rru:.4g} of {q.capacity_rru[reservation]:g} RRU until servers are returned, repaired or "
+        f"Short of {short:.4g} of {asked:g} {what} until servers are returned, repaired or "
         "added; every solve looks for servers that others can spare."
     )
     servers = snapshot.servers
     leaving = int((servers.leaving & (servers.target == reservation)).sum())
     if leaving:
         message += f" {leaving} of its servers {'is' if leaving == 1 else 'are'} to be retired and not counted."
-    numbers = {"short_rru": short_rru, "needed_servers": float(needed), "free_servers": float(free_servers)}
+    numbers = {"short_rru": short_rru, **more, "needed_servers": float(needed), "free_servers": float(free_servers)}
     booked = int((servers.booked & (servers.target < 0) & (rru[servers.hardware_type] > 0)).sum())
     if booked:
         message += f" {booked} further free servers are booked for reservations that begin later."

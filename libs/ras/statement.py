@@ -28,6 +28,7 @@ from libs.domain.arrays import Floats, Indices, Ints
 from libs.domain.canary import PER_RESERVATION
 from libs.domain.fleet import FREE, FleetSnapshot, Reservations, weight_of
 from libs.domain.reservation import PRIORITY_MIDDLE
+from libs.domain.resources import Measure
 from libs.ras.statement_limits import add_churn, add_hard_limits
 from libs.ras.statement_names import (
     COUNT,
@@ -39,6 +40,8 @@ from libs.ras.statement_names import (
     RESERVATION,
     RRU,
     SURPLUS,
+    capacity_name,
+    dimension_of,
 )
 from libs.ras.statement_power import add_power_balance, add_power_limits
 from libs.ras.zones import Zones
@@ -103,8 +106,9 @@ def state_region(
            + tau sum_k sum_{r survives k} max_{m in k} load[r,m]                          expression 4
            + lambda sum_k sum_{r survives k} max(0, C[r] - (load[r] - max_{m in k} load[r,m]))   expression 6, soft
            + lambda sum_{r survives no k} max(0, C[r] - load[r])
+           + the last two lines for each resource that r asks for, with its own C, load and V
            + mu sum_{r,d} max(0, |load[r,d] - A[r,d] C[r]| - theta C[r])                  expression 7, soft
-           + sigma sum_r s[r] max(0, held[r] - C[r] / max_t V[r,t])                       surplus
+           + sigma sum_r s[r] max(0, held[r] - max C[r] / max_t V[r,t])                   surplus
            + delta sum_k sum_m max(0, kW[m] - level[k,m])                                 balance of power
            + K sum_r max(0, preempted[r] - given_back[r] - churn_most[r])                 churn budget
            - server_cost * free servers
@@ -146,7 +150,8 @@ def state_region(
     for loss in snapshot.losses:
         problem.add_partition(loss.kind, loss.of[rows], [str(name) for name in loss.domains])
     problem.add_partition(HARDWARE_TYPE, kind, [str(name) for name in snapshot.hardware_types])
-    problem.add_dimension(RRU, 1.0, by_item=(RESERVATION, kind, q.rru.T))
+    for measure in snapshot.measures:
+        problem.add_dimension(dimension_of(measure), 1.0, by_item=(RESERVATION, kind, measure.rru.T))
     problem.add_dimension(MOVE_COST, snapshot.leaving_cost[rows])
     if churn_most is not None and OBJECTIVE in goals:
         add_churn(snapshot, problem, rows, churn_most, may_exceed=may_exceed)
@@ -209,8 +214,6 @@ def _add_objective(snapshot: FleetSnapshot, problem: Problem, server_cost: float
     stability = MinimizeMovementSpec(name="stability", dimension=MOVE_COST)
     problem.add_goal(stability, priority=OBJECTIVE, normalise=False)
     if (snapshot.price("surplus_cost") > 0).any():
-        best = q.rru.max(1, initial=0.0)
-        fewest = np.divide(q.capacity_rru, best, out=np.zeros(len(q)), where=best > 0)
         counted, weight = COUNT, q.surplus_weight
         if (weight != 1.0).any():
             counted = SURPLUS
@@ -220,7 +223,7 @@ def _add_objective(snapshot: FleetSnapshot, problem: Problem, server_cost: float
             name="surplus",
             dimension=counted,
             scope=RESERVATION,
-            limit=Limit(items=fewest * weight),
+            limit=Limit(items=snapshot.fewest_servers * weight),
             filter=Filter(items=list(range(len(q)))),
         )
         add_priced(snapshot, problem, surplus, "surplus_cost")
@@ -255,29 +258,9 @@ def _penalties(snapshot: FleetSnapshot, problem: Problem, rows: Indices) -> list
     rows  the row of each object of `problem` in the snapshot
     """
     q, policy, topology = snapshot.reservations, snapshot.policy, snapshot.topology
-    wanted = Limit(items=q.capacity_rru)
     found: list[tuple[Penalty, float]] = []
-    surviving = np.zeros(len(q), bool)
-    for loss in (one for one in snapshot.losses if len(one.domains)):
-        surviving |= loss.survives
-        alive = SingleGroupFailureBufferSpec(
-            name=f"capacity after the loss of one {loss.kind}",
-            partition=loss.kind,
-            scope=RESERVATION,
-            dimension=RRU,
-            limit=wanted,
-            filter=Filter(items=np.flatnonzero(loss.survives).tolist()),
-        )
-        found.append((alive, policy.shortfall_cost))
-    held = CapacitySpec(
-        name="capacity",
-        scope=RESERVATION,
-        dimension=RRU,
-        limit=wanted,
-        bound=Bound.MIN,
-        filter=Filter(items=np.flatnonzero(~surviving).tolist()),
-    )
-    found = [one for one in [*found, (held, policy.shortfall_cost)] if one[0].filter.items]
+    for measure in snapshot.measures:
+        found += [(one, policy.shortfall_cost) for one in _shortfalls(snapshot, measure) if one.filter.items]
     datacenter = snapshot.server_datacenter[rows]
     for d in np.flatnonzero(~np.isnan(q.affinity_share).all(0)):
         name = f"datacenter {topology.datacenters[d]}"
@@ -296,6 +279,30 @@ def _penalties(snapshot: FleetSnapshot, problem: Problem, rows: Indices) -> list
             )
             found.append((affinity, policy.affinity_cost))
     return found
+
+
+def _shortfalls(snapshot: FleetSnapshot, measure: Measure) -> Iterator[SingleGroupFailureBufferSpec | CapacitySpec]:
+    """Yield the specs of expression 6 in one measure: one per kind of loss, and one for those that survive none."""
+    wanted, name = Limit(items=measure.capacity), capacity_name(measure)
+    unguarded = measure.asks.copy()
+    for loss in (one for one in snapshot.losses if len(one.domains)):
+        unguarded &= ~loss.survives
+        yield SingleGroupFailureBufferSpec(
+            name=f"{name} after the loss of one {loss.kind}",
+            partition=loss.kind,
+            scope=RESERVATION,
+            dimension=dimension_of(measure),
+            limit=wanted,
+            filter=Filter(items=np.flatnonzero(loss.survives & measure.asks).tolist()),
+        )
+    yield CapacitySpec(
+        name=name,
+        scope=RESERVATION,
+        dimension=dimension_of(measure),
+        limit=wanted,
+        bound=Bound.MIN,
+        filter=Filter(items=np.flatnonzero(unguarded).tolist()),
+    )
 
 
 def _by_class(one: Penalty, q: Reservations) -> Iterator[tuple[Penalty, float]]:

@@ -141,6 +141,7 @@ def _no_reservations(types: int, datacenters: int) -> Reservations:
         msb_spread_limit=floats,
         rack_spread_limit=floats,
         rru=np.zeros((0, types)),
+        resources=np.zeros((0, 0)),
         affinity_share=np.zeros((0, datacenters)),
         priority=ints,
         move_cost=floats,

@@ -80,7 +80,7 @@ def plan_moves(snapshot: MovesSnapshot, policy: MovePolicy, now: datetime) -> Mo
     waits = None
     stored = snapshot.exceptions
     approved = stored if stored is not None and stored.state(now) is ExceptionState.APPROVED else None
-    guard = Guard(snapshot.holdings)
+    guard = Guard(snapshot.holdings, snapshot.resources)
     departures = Departures(guard, going)
     departures.arrive(spare.reservation_id for spare in snapshot.spares if spare.is_coming)
     sees_all = len(snapshot.running) < policy.moves_max

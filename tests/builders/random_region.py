@@ -10,6 +10,7 @@ from libs.domain.domain_limits import limits_table
 from libs.domain.fleet import FREE, FleetSnapshot, Reservations, Servers, Topology
 from libs.domain.policy import RegionPolicy
 from libs.domain.reservation import PRIORITY_MIDDLE
+from libs.domain.resources import Resources
 
 
 def region(
@@ -33,11 +34,14 @@ def region(
     cost_units=None,
     domains=(),
     survives_loss_of=None,
+    amounts=(),
+    resources=None,
 ):
     """Build a region. servers: (rack, type, target, in_use, available) each; capacity: of each reservation.
 
     domains: of each further kind, the domain of each server, or UNPLACED; survives_loss_of: (R, J)
     limits: of each reservation, its DomainLimits
+    amounts: (Q, T) of resources in one server of each type; resources: (R, Q) that reservations ask for
     """
     R, M = len(capacity), len(msb_datacenter)
     K, D = M * racks_per_msb, max(msb_datacenter) + 1
@@ -88,6 +92,9 @@ def region(
             msb_spread_limit=np.array(msb_limit if msb_limit is not None else [np.inf] * R, float),
             rack_spread_limit=np.array(rack_limit if rack_limit is not None else [np.inf] * R, float),
             rru=np.array(rru if rru is not None else np.ones((R, types)), float).reshape(R, types),
+            resources=np.array(resources if resources is not None else np.zeros((R, len(amounts))), float).reshape(
+                R, len(amounts)
+            ),
             affinity_share=np.array(affinity if affinity is not None else np.full((R, D), np.nan), float).reshape(R, D),
             priority=np.array(priority if priority is not None else [PRIORITY_MIDDLE] * R, np.int64),
             move_cost=np.array(move_cost if move_cost is not None else [1.0] * R, float),
@@ -100,6 +107,10 @@ def region(
         ),
         policy=policy or RegionPolicy(),
         cost_units=None if cost_units is None else np.array(cost_units, float),
+        resources=Resources(
+            names=np.array([f"resource-{k}" for k in range(len(amounts))], object),
+            amount=np.array(amounts, float).reshape(len(amounts), types),
+        ),
     )
 
 

@@ -21,6 +21,7 @@ from libs.domain.fleet import DELETED, FREE, FleetSnapshot, RegionImage, Reserva
 from libs.domain.policy import RegionPolicy
 from libs.domain.power import PowerLimit, listed_watts
 from libs.domain.reservation import ReservationSpec
+from libs.domain.resources import Resources, listed_resources, resources_table
 from libs.domain.rru_catalogue import RegionCatalogue
 
 NONE: Mapping[str, str] = {}
@@ -84,6 +85,7 @@ def region_image(
         ),
     )
     bindings = (current, current if target is None else target)
+    resources = listed_resources(types, attributes or {}, [spec.resources for spec in specs.values()])
     rows = [_binding(servers, list(specs), binding) for binding in bindings]
     deleted = [_deleted(servers, specs, binding) for binding in bindings]
     snapshot = FleetSnapshot(
@@ -117,10 +119,11 @@ def region_image(
             .T,
             generation=np.ones(len(servers), np.int64),
         ),
-        reservations=_reservations(specs, types, topology),
+        reservations=_reservations(specs, types, topology, resources),
         policy=policy or RegionPolicy(),
         cost_units=None if catalogue is None else listed_units(types, catalogue.units()),
         power=listed_watts(types, attributes or {}, tuple(power_limits)),
+        resources=resources,
     )
     return RegionImage(
         snapshot=snapshot,
@@ -143,7 +146,9 @@ def names(prefix: str, given: int | Collection[str]) -> Names:
     return np.array(listed, object)
 
 
-def _reservations(specs: Mapping[str, ReservationSpec], types: Names, topology: Topology) -> Reservations:
+def _reservations(
+    specs: Mapping[str, ReservationSpec], types: Names, topology: Topology, resources: Resources
+) -> Reservations:
     def limits(values: list[float | None]) -> np.ndarray:
         return np.array([np.inf if value is None else value for value in values], float)
 
@@ -161,6 +166,7 @@ def _reservations(specs: Mapping[str, ReservationSpec], types: Names, topology: 
         msb_spread_limit=limits([spec.msb_spread_limit for spec in specs.values()]),
         rack_spread_limit=limits([spec.rack_spread_limit for spec in specs.values()]),
         rru=np.array(rru, float).reshape(len(specs), len(types)),
+        resources=resources_table([spec.resources for spec in specs.values()], resources),
         affinity_share=np.array(share, float).reshape(shape),
         priority=np.array([spec.priority for spec in specs.values()], np.int64),
         move_cost=np.array([spec.move_cost for spec in specs.values()], float),

@@ -1,5 +1,6 @@
 """A stored region whose reservations survive the loss of further kinds of domain, and a judge that loses each."""
 
+import json
 from collections.abc import Collection, Mapping
 
 import numpy as np
@@ -7,6 +8,8 @@ import sqlalchemy as sa
 
 from libs.domain.fleet import FREE, FleetSnapshot
 from libs.domain.reservation import ReservationSpec
+from libs.store.fleet.regions import load_region
+from libs.store.fleet.resources import add_asked
 from libs.store.platform.database import Database
 from tests.builders.region import region_image
 from tests.builders.stored import read, stored
@@ -47,6 +50,23 @@ def stored_with_kinds(database: Database, rng: np.random.Generator) -> FleetSnap
     for name in names:
         survive(database, name, [kind for kind in KINDS if rng.random() < 0.6])
     return read(database)
+
+
+def stored_with_resources(database: Database, rng: np.random.Generator) -> FleetSnapshot:
+    """Store such a region, whose reservations ask for some of two resources."""
+    before = stored_with_kinds(database, rng)
+    with database.write() as tx:
+        region_id = load_region(tx, before.region).region_id
+        for name in before.hardware_types:
+            said = {"cores": int(rng.integers(0, 5)), "memory_gib": float(rng.integers(1, 9)), "maker": "no number"}
+            values = {"name": str(name), "said": json.dumps(said)}
+            tx.execute(sa.text("UPDATE hardware_types SET attributes = :said WHERE name = :name"), values)
+        for r, row in enumerate(before.reservations.id.tolist()):
+            asked = {"cores": float(rng.integers(1, 12)), "memory_gib": 7.5}
+            add_asked(tx, region_id, row, {name: asked[name] for name in asked if r == 0 or rng.random() < 0.6})
+    after = read(database)
+    assert after.reservations.asks_resources[0]
+    return after
 
 
 def survive(database: Database, reservation: str, kinds: Collection[str]) -> None:

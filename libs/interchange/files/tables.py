@@ -71,7 +71,13 @@ class Table:
     """
 
     def __init__(
-        self, source: Source, name: str, problems: Problems, *, fields: Collection[str], prefix: str | None = None
+        self,
+        source: Source,
+        name: str,
+        problems: Problems,
+        *,
+        fields: Collection[str],
+        prefix: str | tuple[str, ...] | None = None,
     ) -> None:
         self.file, self._problems = name, problems
         try:
@@ -216,7 +222,7 @@ def indices_of(column: Strings, names: Names) -> Indices:
 
 
 def _read(
-    stream: BinaryIO, name: str, fields: Collection[str], prefix: str | None
+    stream: BinaryIO, name: str, fields: Collection[str], prefix: str | tuple[str, ...] | None
 ) -> tuple[Mapping[str, pa.DataType], pa.Table]:
     """Return the types of the wanted fields in the file, and a table of those columns whose memory is bounded."""
     footer = open_parquet(name, stream)

@@ -126,6 +126,7 @@ def region_of(inventory: Inventory, name: str) -> RegionImage:
         msb_spread_limit=none,
         rack_spread_limit=none,
         rru=np.zeros((0, types)),
+        resources=np.zeros((0, 0)),
         affinity_share=np.zeros((0, datacenters)),
         priority=none.astype(np.int64),
         move_cost=none,

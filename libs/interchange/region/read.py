@@ -32,6 +32,7 @@ from libs.domain.reservation import (
     CapacityUnit,
     ReservationKind,
 )
+from libs.domain.resources import listed_resources, resources_table
 from libs.domain.rru_catalogue import RegionCatalogue
 from libs.domain.unavailability import Unavailability
 from libs.interchange.files.bounds import COLUMNS_MAX, NAME_CHARACTERS_MAX, parse_json
@@ -43,6 +44,8 @@ from libs.interchange.region.catalogue import FILES as CATALOGUE_FILES
 from libs.interchange.region.domain_limits import read_domain_limits
 from libs.interchange.region.power_limits import FILE as POWER
 from libs.interchange.region.power_limits import load_limits
+from libs.interchange.region.resources import PREFIX as RESOURCE_PREFIX
+from libs.interchange.region.resources import read_amounts, read_asked
 
 FILES = ("servers.parquet", "reservations.parquet", "rru.parquet", "affinity.parquet", "policy.json")
 OPTIONAL_FILES = (*CATALOGUE_FILES, POWER)
@@ -52,6 +55,7 @@ SIZES = ("vcpu", "memory_gib", IDLE_W, FULL_W)
 """Optional columns with figures of a server. A figure on which all servers of a type agree becomes its attribute."""
 DOMAIN_PREFIX = "domain:"
 """Beginning of the optional columns with the domain of each server, one column per further kind of domain."""
+_PREFIXES = (DOMAIN_PREFIX, RESOURCE_PREFIX)
 _KINDS_CHARACTERS_MAX = KINDS_MAX * (KIND_CHARACTERS_MAX + len('"", '))
 _DATACENTERS_CHARACTERS_MAX = COLUMNS_MAX * (NAME_CHARACTERS_MAX + len('"", '))
 """Largest length of a JSON array of datacenters."""
@@ -82,6 +86,7 @@ def load_region(source: Source, *, name: str = "region", absent: RegionPolicy = 
       `domain:network_block`.
     - The `host_profile` of both is HOST_PROFILE.
     - It follows no `workload_class`. Without the two files of the catalogue there are no classes and no cost units.
+    - Types have resources by columns such as `resource:cores` of servers, and reservations ask for `resources`.
     - Types have watts by the columns `idle_w` and `full_w` of servers, and domains have limits by power_limits.parquet.
     - Without `churned`, a solve of the region has no churn budget. Without `promised_rru`, all reservations were
       granted their capacity. Only replay bundles have these columns.
@@ -96,14 +101,14 @@ def load_region(source: Source, *, name: str = "region", absent: RegionPolicy = 
             problems.add(file, f"is missing; all of {', '.join(FILES)} are needed: {others}")
     problems.raise_any()
     more = {"target", "host_profile", "leaving", "awaited", "booked", "unavailability", *SIZES}
-    servers_table = Table(source, "servers.parquet", problems, fields=_SERVERS | more, prefix=DOMAIN_PREFIX)
+    servers_table = Table(source, "servers.parquet", problems, fields=_SERVERS | more, prefix=_PREFIXES)
     reservations_table = Table(
         source,
         "reservations.parquet",
         problems,
         fields=_RESERVATIONS
         | {"priority", "move_cost", "msb_share_max", "datacenters", "churned", "kind", "unit", "owner", "host_profile"}
-        | {"workload_class", "promised_rru", "survives_loss_of", "domain_limits"},
+        | {"workload_class", "promised_rru", "survives_loss_of", "domain_limits", "resources"},
     )
     rru_table, affinity_table = (Table(source, file, problems, fields=fields) for file, fields in _PAIRS.items())
     policy, catalogue = load_policy(source, problems, absent), load_catalogue(source, problems)
@@ -117,6 +122,12 @@ def load_region(source: Source, *, name: str = "region", absent: RegionPolicy = 
     servers, deleted_current, deleted_target = _servers(
         servers_table, rack, domain, types, reservation_names, unavailability
     )
+    attributes = agreed_attributes(types, servers.hardware_type, load_sizes(servers_table))
+    amounts = agreed_attributes(types, servers.hardware_type, read_amounts(servers_table))
+    attributes = {name: attributes.get(name, {}) | amounts.get(name, {}) for name in sorted({*attributes, *amounts})}
+    columns = [field.removeprefix(RESOURCE_PREFIX) for field in servers_table.fields_with(RESOURCE_PREFIX)]
+    asked = read_asked(reservations_table, {*columns, *(size for size in SIZES if servers_table.has(size))})
+    resources = listed_resources(types, attributes, asked)
     reservations = Reservations(
         id=np.arange(len(reservation_names)),
         name=reservation_names,
@@ -126,6 +137,7 @@ def load_region(source: Source, *, name: str = "region", absent: RegionPolicy = 
         msb_spread_limit=_limit(reservations_table, "msb_spread_limit"),
         rack_spread_limit=_limit(reservations_table, "rack_spread_limit"),
         rru=_pairs(rru_table, "hardware_type", "hardware type", "rru", reservation_names, types, 0.0),
+        resources=resources_table(asked, resources),
         affinity_share=_pairs(
             affinity_table, "datacenter", "datacenter", "share", reservation_names, topology.datacenters, np.nan
         ),
@@ -138,7 +150,6 @@ def load_region(source: Source, *, name: str = "region", absent: RegionPolicy = 
         allowed=_allowed(reservations_table, topology.datacenters),
         generation=np.ones(len(reservation_names), np.int64),
     )
-    attributes = agreed_attributes(types, servers.hardware_type, load_sizes(servers_table))
     limits = load_limits(source, problems, topology)
     kinds, units = ([value.value for value in noun] for noun in (ReservationKind, CapacityUnit))
     described: dict[str, Any] = {
@@ -166,6 +177,7 @@ def load_region(source: Source, *, name: str = "region", absent: RegionPolicy = 
         promised_rru=promised,
         cost_units=None if catalogue is None else listed_units(types, catalogue.units()),
         power=listed_watts(types, attributes, limits),
+        resources=resources,
     )
     return RegionImage(
         snapshot=snapshot, server_deleted_current=deleted_current, server_deleted_target=deleted_target, **described

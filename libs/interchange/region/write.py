@@ -25,6 +25,7 @@ from libs.interchange.region.domain_limits import limits_column
 from libs.interchange.region.power_limits import FILE as POWER
 from libs.interchange.region.power_limits import dump_limits
 from libs.interchange.region.read import DOMAIN_PREFIX, HOST_PROFILE, OWNER, SIZES
+from libs.interchange.region.resources import amount_columns, amounts_by_type, asked_column
 
 
 def image_of(snapshot: FleetSnapshot) -> RegionImage:
@@ -47,11 +48,18 @@ def image_of(snapshot: FleetSnapshot) -> RegionImage:
         reservation_owner=np.full(len(q), OWNER, object),
         reservation_host_profile=np.full(len(q), HOST_PROFILE, object),
         reservation_class=np.full(len(q), None, object),
-        hardware_type_attributes=_watts(snapshot),
+        hardware_type_attributes=_attributes(snapshot),
         catalogue=None
         if units is None
         else RegionCatalogue(cost_units=dict(zip(map(str, snapshot.hardware_types), units.tolist(), strict=True))),
     )
+
+
+def _attributes(snapshot: FleetSnapshot) -> dict[str, dict[str, float]]:
+    """Return hardware type -> its watts, and the resources that reservations ask for, as attributes."""
+    watts, types = _watts(snapshot), snapshot.hardware_types
+    amounts = amounts_by_type(snapshot.reservations.resources, snapshot.resources, types)
+    return {name: watts.get(name, {}) | amounts.get(name, {}) for name in map(str, types) if name in {*watts, *amounts}}
 
 
 def _watts(snapshot: FleetSnapshot) -> dict[str, dict[str, float]]:
@@ -70,8 +78,9 @@ def dump_region(image: RegionImage) -> dict[str, bytes]:
     and `leaving` and `awaited` if any server is that. `unavailability` is written if any server is in planned
     maintenance, and a size if it is known for any type. Each further kind of domain has its column of servers.
     `churned` and `promised_rru` of reservations are written if the churn budget applies, and `workload_class` if any
-    reservation follows a class. `survives_loss_of` is written if any reservation names a kind of domain. The files of
-    the catalogue are written if the image has one, and power_limits.parquet if there are limits.
+    reservation follows a class. `resources` is written if any reservation asks for one, and servers then have a column
+    for it. `survives_loss_of` is written if any reservation names a kind of domain. The files of the catalogue are
+    written if the image has one, and power_limits.parquet if there are limits.
     """
     s, q = image.snapshot.servers, image.snapshot.reservations
     topology = image.snapshot.topology
@@ -106,6 +115,8 @@ def dump_region(image: RegionImage) -> dict[str, bytes]:
         of_type = [image.hardware_type_attributes.get(str(name), {}).get(size) for name in types]
         if any(value is not None for value in of_type):
             servers[size] = pa.array(of_type, pa.float64()).take(pa.array(s.hardware_type))
+    named = [size for size in SIZES if size in servers]
+    servers |= amount_columns(q.resources, image.snapshot.resources, named, pa.array(s.hardware_type))
     reservations = {
         "reservation": _strings(q.name),
         "capacity_rru": q.capacity_rru,
@@ -124,6 +135,9 @@ def dump_region(image: RegionImage) -> dict[str, bytes]:
     limits = limits_column(q.domain_limits, topology.kinds)
     if limits is not None:
         reservations["domain_limits"] = limits
+    asked = asked_column(q.resources, image.snapshot.resources)
+    if asked is not None:
+        reservations["resources"] = asked
     if not q.allowed.all():
         names = [None if row.all() else json.dumps(topology.datacenters[row].tolist()) for row in q.allowed]
         reservations["datacenters"] = pa.array(names, pa.string())

@@ -15,7 +15,16 @@ from libs.domain.arrays import Floats, Indices
 from libs.domain.fleet import FREE, FleetSnapshot
 from libs.ras.bundle_limits import with_time
 from libs.ras.evaluate import coverage_of, evaluate
-from libs.ras.explain.relaxations import ALWAYS, MOVE_COST, Relaxation, limits_of, losses_of, of_use, supply_of
+from libs.ras.explain.relaxations import (
+    ALWAYS,
+    MOVE_COST,
+    Relaxation,
+    limits_of,
+    losses_of,
+    of_use,
+    resources_of,
+    supply_of,
+)
 from libs.ras.single_reservation import alone, own_and_free
 from libs.ras.statement import Statement, state_region
 from libs.ras.zones import Zones, choose_zones
@@ -199,9 +208,8 @@ def decide(snapshot: FleetSnapshot, reservation: int, *, time_s_max: float = TIM
     penalty_most = policy.shortfall_cost * has.unmet + policy.affinity_cost * has.off_affinity.sum(1)
     types = np.flatnonzero((own.reservations.rru[0] > 0) & (len(own.topology.msbs) > 0))
     supplies = [supply_of(own, int(t)) for t in types]
-    asked = [
-        relaxation for relaxation in (*ALWAYS, *losses_of(own), *limits_of(own), *supplies) if relaxation.applies(own)
-    ]
+    always = (*ALWAYS, *losses_of(own), *resources_of(own))
+    asked = [relaxation for relaxation in (*always, *limits_of(own), *supplies) if relaxation.applies(own)]
     questions = 2 * len(asked)
 
     def left_s() -> float:

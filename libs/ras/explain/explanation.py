@@ -10,7 +10,7 @@ import numpy as np
 from libs.domain.arrays import Bools, Indices, Ints
 from libs.domain.domain_kind import WorstDomain
 from libs.domain.fleet import FREE, FleetSnapshot
-from libs.ras.evaluate import Score, coverage_of, evaluate, kinds_survived, worst_domain
+from libs.ras.evaluate import Score, coverage_of, evaluate, kinds_survived, scarce_resource, worst_domain
 from libs.ras.explain.deciders import TIME_S_MAX, Deciders, decide
 from libs.ras.explain.move import Standing, standing_of
 from libs.ras.hard_limits import may_join
@@ -135,12 +135,14 @@ def explain(
     worst = worst_domain(snapshot, covered, reservation)
     free = (servers.target < 0) & servers.lasting & (True if usable is None else usable)
     types = _types(snapshot, reservation, free)
-    helps = free & (q.rru[reservation, servers.hardware_type] > 0)
+    resource = scarce_resource(snapshot, covered, reservation)
+    scarce = next(one for one in snapshot.measures if one.resource == resource)
+    helps = free & (scarce.share_rru(q.rru)[reservation, servers.hardware_type] > 0)
     if q.limits_domains[reservation]:
         rows = np.flatnonzero(helps)
         rru = q.rru[reservation, servers.hardware_type[rows]]
         helps[rows] = may_join(snapshot, servers.target, reservation, rows, rru)
-    if worst is not None:
+    if worst is not None and resource is None:
         loss = next(loss for loss in snapshot.losses if loss.kind == worst.kind)
         helps &= loss.domains[loss.of] != worst.domain
     return Explanation(
@@ -165,6 +167,7 @@ def explain(
             short_rru=short,
             worst=worst,
             free_servers=int(helps.sum()),
+            resource=resource,
         ),
         deciders=decide(snapshot, reservation, time_s_max=time_s_max),
         last_solve=last_solve,

@@ -26,7 +26,7 @@ class Relaxation:
     Without the constraint or cost no answer costs more. So the best answer with it stays possible.
 
     name      an identifier that clients may match, CamelCase
-    subject   the hardware type or the kind of domain that the constraint is about; None if it is about neither
+    subject   the hardware type, the kind of domain or the resource that the constraint is about; None: about none
     applies   returns whether the region has the constraint or cost
     relax     returns the region without the constraint or cost. It has the same servers, and perhaps more servers after
               these
@@ -132,6 +132,20 @@ def _loss_of(j: int, kind: str) -> Relaxation:
     return Relaxation("DomainLoss", kind, lambda s: bool(s.reservations.survives_loss_of[0, j]), without)
 
 
+def resources_of(snapshot: FleetSnapshot) -> list[Relaxation]:
+    """Return a relaxation for each resource that the reservation asks for: a lack of it costs nothing (6)."""
+    asked = snapshot.reservations.resources[0]
+    return [_resource_of(k, str(snapshot.resources.names[k])) for k in np.flatnonzero(asked > 0).tolist()]
+
+
+def _resource_of(k: int, resource: str) -> Relaxation:
+    def without(snapshot: FleetSnapshot) -> FleetSnapshot:
+        waived = snapshot.resources.waived | {resource}
+        return replace(snapshot, resources=replace(snapshot.resources, waived=waived))
+
+    return Relaxation("Resource", resource, lambda s: bool(s.reservations.resources[0, k] > 0), without)
+
+
 def limits_of(snapshot: FleetSnapshot) -> list[Relaxation]:
     """Return a relaxation for each limit that the reservation has for a kind of domain (docs/designs/0054)."""
     names = limit_kinds(snapshot.topology.kinds)
@@ -161,7 +175,12 @@ def enough_of(snapshot: FleetSnapshot, hardware_type: int) -> int:
     """Return the most servers of the type `hardware_type` that the reservation could use if all stood in one MSB."""
     q = snapshot.reservations
     share = float(np.nanmax(q.affinity_share, initial=1.0)) + snapshot.policy.affinity_tolerance
-    return math.ceil(share * float(q.capacity_rru[0]) / float(q.rru[0, hardware_type])) + 1
+    worth = snapshot.shared_rru[0, hardware_type]
+    enough = math.ceil(share * float(q.capacity_rru[0]) / float(worth[0])) + 1
+    if len(worth) == 1 or not (worth[1:] > 0).any():
+        return enough
+    more = math.ceil(share * float(q.capacity_rru[0]) / float(worth[worth > 0].min())) + 1
+    return max(enough, min(more, len(snapshot.servers)))  # little of a resource in each could take very many
 
 
 def of_use(snapshot: FleetSnapshot) -> FleetSnapshot:

@@ -21,10 +21,11 @@ from libs.assignment import (
 from libs.domain.arrays import Bools, Floats, Indices
 from libs.domain.fleet import FleetSnapshot
 from libs.domain.power_use import beyond_w
+from libs.domain.resources import Measure
 from libs.plan_check.hard_limits import excess
-from libs.plan_check.regression import by_place
+from libs.plan_check.regression import by_place, left_each
 from libs.ras.evaluate import Coverage, above_share, coverage_of, surplus_servers
-from libs.ras.statement_names import COUNT, MSB, RESERVATION, RRU
+from libs.ras.statement_names import COUNT, MSB, RESERVATION, RRU, capacity_name, dimension_of
 
 _ROUNDING = 1e-6
 
@@ -34,10 +35,10 @@ def add_kept_terms(snapshot: FleetSnapshot, problem: Problem, planned: Indices) 
 
         sum_m max(0, load[r,m] - alpha[r] C[r]) <= planned               for all r with a limit            expression 3
         load[r,m] <= max_m planned load[r,m]                             for all r that survive, all m     expression 4
-        surviving load[r] >= min(C[r], planned)                          for all r and losses              expression 6
+        surviving load[r] >= min(C[r], planned)                          for all r, losses and measures    expression 6
         load[r,d] <= max((A[r,d] + theta) C[r], planned load[r,d])       for all d with a share            expression 7
         load[r,d] >= min((A[r,d] - theta) C[r], planned load[r,d])
-        held[r] <= max(planned held[r], C[r] / max_t V[r,t])             for all r                         surplus
+        held[r] <= max(planned held[r], max C[r] / max_t V[r,t])         for all r                         surplus
 
     `problem` is a statement of `snapshot`, which is in cost units.
     """
@@ -58,37 +59,47 @@ def add_kept_terms(snapshot: FleetSnapshot, problem: Problem, planned: Indices) 
         )
         problem.add_constraint(largest)
     _add_msb_spread(snapshot, problem, covered)
-    unguarded = np.ones(len(q), bool)
-    for loss, buffer, alive in losses:
-        unguarded &= ~loss.survives
+    for measure in snapshot.measures:
+        _add_capacity(snapshot, problem, measure, left_each(snapshot, planned, measure))
+    _add_datacenters(snapshot, problem, planned)
+    held = np.bincount(planned[planned >= 0], minlength=len(q))
+    surplus = CapacitySpec(
+        name="servers of the plan",
+        dimension=COUNT,
+        scope=RESERVATION,
+        limit=Limit(items=np.maximum(held, snapshot.fewest_servers)),
+    )
+    problem.add_constraint(surplus)
+
+
+def _add_capacity(snapshot: FleetSnapshot, problem: Problem, measure: Measure, left: Floats) -> None:
+    """Add the limits of expression 6 in one measure. `left` (L, R) is what the plan leaves after each loss."""
+    unguarded = measure.asks.copy()
+    for loss, kept in zip(snapshot.losses, left, strict=True):
+        alive = loss.survives & measure.asks
+        if not alive.any() or not len(loss.domains):
+            continue
+        unguarded &= ~alive
         buffered = SingleGroupFailureBufferSpec(
-            name=f"capacity of the plan after the loss of one {loss.kind}",
+            name=f"{capacity_name(measure)} of the plan after the loss of one {loss.kind}",
             partition=loss.kind,
             scope=RESERVATION,
-            dimension=RRU,
-            limit=Limit(items=np.minimum(q.capacity_rru, covered.total - buffer)),
-            filter=alive,
+            dimension=dimension_of(measure),
+            limit=Limit(items=np.minimum(measure.capacity, kept)),
+            filter=Filter(items=np.flatnonzero(alive).tolist()),
         )
         problem.add_constraint(buffered)
     all_loads = np.flatnonzero(unguarded)
     if len(all_loads):
         capacity = CapacitySpec(
-            name="capacity of the plan",
+            name=f"{capacity_name(measure)} of the plan",
             scope=RESERVATION,
-            dimension=RRU,
-            limit=Limit(items=np.minimum(q.capacity_rru, covered.total)),
+            dimension=dimension_of(measure),
+            limit=Limit(items=np.minimum(measure.capacity, left[0])),
             bound=Bound.MIN,
             filter=Filter(items=all_loads.tolist()),
         )
         problem.add_constraint(capacity)
-    _add_datacenters(snapshot, problem, planned)
-    held = np.bincount(planned[planned >= 0], minlength=len(q))
-    best = q.rru.max(1, initial=0.0)
-    fewest = np.divide(q.capacity_rru, best, out=np.zeros(len(q)), where=best > 0)
-    surplus = CapacitySpec(
-        name="servers of the plan", dimension=COUNT, scope=RESERVATION, limit=Limit(items=np.maximum(held, fewest))
-    )
-    problem.add_constraint(surplus)
 
 
 def _add_msb_spread(snapshot: FleetSnapshot, problem: Problem, covered: Coverage) -> None:
@@ -155,5 +166,5 @@ def _terms(snapshot: FleetSnapshot, binding: Indices) -> Floats:
     """Return the terms of each reservation, (R, terms)."""
     q, covered = snapshot.reservations, coverage_of(snapshot, binding)
     spread = above_share(covered.by_msb, q.msb_spread_limit[:, None], q.capacity_rru[:, None]).sum(1)
-    one = (spread, *covered.buffers, *covered.missing, surplus_servers(snapshot, binding))
+    one = (spread, *covered.buffers, *covered.missing, *covered.lacks.reshape(-1, len(q)), surplus_servers(snapshot, binding))
     return np.column_stack([*one, covered.off_affinity])

@@ -2,149 +2,114 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
 from libs.domain.arrays import Floats, Ints
-from libs.domain.holding import Holding, Place
-from libs.domain.reservation import ROUNDING
+from libs.domain.holding import Holding, Place, ResourceHoldings
+from libs.ras.waves.measure_guard import MeasureGuard
 
 
 class Guard:
-    """The RRU that reservations hold, less the servers that `let_go` has removed."""
+    """The RRU that reservations hold, less the servers that `let_go` has removed.
 
-    def __init__(self, holdings: Iterable[Holding]) -> None:
-        self._holding = {one.reservation_id: one for one in holdings}
-        self._held = {r: [dict(held) for held in one.held_rru] for r, one in self._holding.items()}
-        self._total = {r: sum(by_msb.values()) for r, (by_msb, *_) in self._held.items()}
-        self._worst = {r: [max(held.values(), default=0.0) for held in kinds] for r, kinds in self._held.items()}
-        """The RRU that each reservation holds in the domain of each kind that gives it most. Kept up to date, like the
-        total, because the guard is asked for every server that waits.
-        """
-        self._survived = {
-            r: [k for k, survives in enumerate(one.survives) if survives] for r, one in self._holding.items()
-        }
-        self._floor = {survive: {r: self._floor_of(r, survive) for r in self._holding} for survive in (True, False)}
+    A reservation may also ask for resources. It then must keep its share of each of them, as it keeps its RRU
+    (docs/designs/0058). With resources, the last number of a `Place` is the hardware type of the server: the worth of a
+    server in a resource follows from its type.
+    """
+
+    def __init__(self, holdings: Iterable[Holding], resources: Sequence[ResourceHoldings] = ()) -> None:
+        listed = list(holdings)
+        self._rru = MeasureGuard(listed)
+        self._resources = [(one, MeasureGuard(one.holdings)) for one in resources]
+        self._asks = {h.reservation_id for one in resources for h in one.holdings}
+        self._kinds = len(listed[0].survives) if listed else None
 
     def may_leave(self, reservation_id: int, place: Place, rru: float, *, hold: bool = False) -> bool:
         """Return whether the reservation can lose a server worth `rru` in the domains `place`. It can if it then still
-        holds the capacity that it was promised, or as much as it held at the start.
+        holds the capacity that it was promised, or as much as it held at the start, in each measure.
 
         hold   True to ignore losses: check only that the reservation holds its capacity while all domains are up
         """
-        one = self._holding.get(reservation_id)
-        if one is None or rru <= 0:
-            return True
-        slack, total = ROUNDING * one.capacity_rru, self._total[reservation_id] - rru
-        if total < self._floor[False][reservation_id] - slack:
-            return False
-        if hold:
-            return True
-        survived = self._survived[reservation_id]
-        loss = max((self._worst_after(reservation_id, k, place[k], -rru) for k in survived), default=0.0)
-        return total - loss >= self._floor[True][reservation_id] - slack
+        domains = place[: self._kinds]
+        return self._rru.may_leave(reservation_id, domains, rru, hold=hold) and all(
+            guard.may_leave(reservation_id, domains, share, hold=hold)
+            for guard, share in self._shares(reservation_id, place, rru)
+        )
 
     def lacks(self, reservation_ids: Ints, places: Ints, rru: Floats, *, hold: bool = False) -> Floats:
         """Return the RRU (N,) that a reservation would lack if one server left it, for N servers, each judged alone. A
         reservation must keep a capacity at the level *survive*, or with `hold` at the level *hold*. If the value is
-        above 0, the server may not leave.
+        above 0, the server may not leave. Of all measures, the largest lack counts.
 
         places   (N, L) the domains of each server, as in `Place`
         """
-        known = [r for r in np.unique(reservation_ids).tolist() if r in self._holding]
-        if not known:
-            return np.zeros(len(rru))
-        row = np.minimum(np.searchsorted(known, reservation_ids), len(known) - 1)
-        is_known = np.asarray(known)[row] == reservation_ids
-        levels = np.array([self._levels(r) for r in known])
-        total, keeps_hold, keeps_survive, slack = (levels[row, k] for k in range(levels.shape[1]))
-        lack = np.asarray(keeps_hold - (total - rru))
-        if not hold:
-            worst = np.zeros(len(rru))
-            for k, domains in enumerate(places.T):
-                pairs = zip(reservation_ids.tolist(), domains.tolist(), strict=True)
-                there = np.array([self._held[r][k].get(d, 0.0) if r in self._held else 0.0 for r, d in pairs])
-                first, second = np.array([self._fullest(r, k) for r in known])[row].T
-                loss = np.where(there >= first, np.maximum(there - rru, second), first)
-                worst = np.maximum(worst, np.where(np.isfinite(second), loss, 0.0))
-            lack = np.maximum(lack, keeps_survive - (total - rru - worst))
-        return np.where(is_known & (rru > 0) & (lack > slack), lack, 0.0)
+        domains = places[:, : self._kinds]
+        lack = self._rru.lacks(reservation_ids, domains, rru, hold=hold)
+        asks = np.flatnonzero(np.isin(reservation_ids, list(self._asks)))
+        for one, guard in self._resources if len(asks) else ():
+            ids = reservation_ids[asks]
+            share = np.array([one.share(*pair) for pair in zip(ids.tolist(), places[asks, -1].tolist(), strict=True)])
+            share = np.where(rru[asks] > 0, share, 0.0)
+            lack[asks] = np.maximum(lack[asks], guard.lacks(ids, domains[asks], share, hold=hold))
+        return lack
 
     def keeps_rru(self, reservation_id: int, *, hold: bool) -> float:
         """Return the RRU that the reservation must keep at a level."""
-        return self._floor[not hold][reservation_id]
+        return self._rru.keeps_rru(reservation_id, hold=hold)
 
     def let_go(self, reservation_id: int, place: Place, rru: float) -> None:
         """Remove a server worth `rru` in the domains `place` from the reservation's holding."""
-        if reservation_id in self._held:
-            for k, (held, domain) in enumerate(zip(self._held[reservation_id], place, strict=True)):
-                self._worst[reservation_id][k] = self._worst_after(reservation_id, k, domain, -rru)
-                held[domain] = held.get(domain, 0.0) - rru
-            self._total[reservation_id] -= rru
+        self._add(reservation_id, place, rru, -1.0)
 
     def arrive(self, reservation_id: int, place: Place, rru: float) -> None:
         """Add a server worth `rru` in the domains `place` to the reservation's holding. Call `start_again` before the
         next question about the reservation.
         """
-        self.let_go(reservation_id, place, -rru)
+        self._add(reservation_id, place, rru, 1.0)
 
     def start_again(self, reservation_id: int) -> None:
         """Take what the reservation holds now for what it held at the start."""
-        if reservation_id in self._held:
-            for survive, floors in self._floor.items():
-                floors[reservation_id] = self._floor_of(reservation_id, survive)
+        for guard in self._guards(reservation_id):
+            guard.start_again(reservation_id)
 
     def name(self, reservation_id: int) -> str:
         """Return the reservation's name."""
-        return self._holding[reservation_id].reservation
+        return self._rru.name(reservation_id)
 
     def capacity_rru(self, reservation_id: int) -> float:
         """Return the reservation's promise; infinite for a reservation that the guard does not know."""
-        one = self._holding.get(reservation_id)
-        return float("inf") if one is None else one.capacity_rru
+        return self._rru.capacity_rru(reservation_id)
 
     def level(self, reservation_id: int, survive: bool) -> float:
-        """Return the RRU that the reservation holds.
+        """Return the RRU that the reservation holds, in the measure of which it holds least.
 
         survive   True: after the worst loss that the reservation is to survive
         """
-        survived = self._survived[reservation_id] if survive else ()
-        return self._total[reservation_id] - max((self._worst[reservation_id][k] for k in survived), default=0.0)
+        return min(guard.level(reservation_id, survive) for guard in self._guards(reservation_id))
 
     def levels_with(self, reservation_id: int, places: Ints, rru: Floats) -> tuple[Floats, Floats]:
         """Return the RRU (N,) that the reservation would hold with one of N more servers: after the worst loss that it
-        must survive, and without a loss.
+        must survive, and without a loss. Reservations that ask for resources borrow no server, so this is about RRU.
 
         places   (N, L) the domains of each server, as in `Place`
         """
-        total, loss = self._total[reservation_id] + rru, np.zeros(len(rru))
-        for k in self._survived[reservation_id]:
-            held = self._held[reservation_id][k]
-            domains, index = np.unique(places[:, k], return_inverse=True)
-            there = np.array([held.get(domain, 0.0) for domain in domains.tolist()])[index]
-            loss = np.maximum(loss, np.maximum(self._worst[reservation_id][k], there + rru))
-        return total - loss, total
+        return self._rru.levels_with(reservation_id, places[:, : self._kinds], rru)
 
-    def _levels(self, r: int) -> tuple[float, ...]:
-        """Return what is held, what must be kept at *hold* and at *survive*, and the RRU that count as rounding."""
-        slack = ROUNDING * self._holding[r].capacity_rru
-        return self._total[r], self._floor[False][r], self._floor[True][r], slack
+    def _add(self, reservation_id: int, place: Place, rru: float, sign: float) -> None:
+        domains = place[: self._kinds]
+        self._rru.arrive(reservation_id, domains, sign * rru)
+        for guard, share in self._shares(reservation_id, place, rru):
+            guard.arrive(reservation_id, domains, sign * share)
 
-    def _fullest(self, r: int, k: int) -> tuple[float, float]:
-        """Return the most and the second most that one domain of kind `k` gives; infinite: its loss does not count."""
-        if k not in self._survived[r]:
-            return 0.0, -np.inf
-        *_, second, first = [0.0, 0.0, *sorted(self._held[r][k].values())]
-        return first, second
+    def _guards(self, reservation_id: int) -> Iterator[MeasureGuard]:
+        yield self._rru
+        if reservation_id in self._asks:
+            yield from (guard for _, guard in self._resources if guard.knows(reservation_id))
 
-    def _worst_after(self, reservation_id: int, k: int, domain: int, added_rru: float) -> float:
-        """Return the most that one domain of kind `k` gives the reservation once `domain` gives `added_rru` more."""
-        held, worst = self._held[reservation_id][k], self._worst[reservation_id][k]
-        before = held.get(domain, 0.0)
-        if before < worst or added_rru >= 0:
-            return max(worst, before + added_rru)
-        return max(before + added_rru, max((rru for other, rru in held.items() if other != domain), default=0.0))
-
-    def _floor_of(self, reservation_id: int, survive: bool) -> float:
-        return min(self._holding[reservation_id].capacity_rru, self.level(reservation_id, survive))
+    def _shares(self, reservation_id: int, place: Place, rru: float) -> Iterator[tuple[MeasureGuard, float]]:
+        """Yield the guard of each resource, and the worth of the server in it; nothing for a server without RRU."""
+        if reservation_id in self._asks and rru > 0:
+            for one, guard in self._resources:
+                yield guard, one.share(reservation_id, place[-1])

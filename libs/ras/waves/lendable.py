@@ -33,7 +33,7 @@ def lendable_of(snapshot: FleetSnapshot, target: Indices, state: MovingState) ->
     # a free server below a limit on power would add watts that no plan counts
     barred = np.where(wanted == FREE, is_limited(snapshot), servers.in_use)
     rows = np.flatnonzero(idle & buffers[wanted] & ~barred)
-    _, domain = loss_axis(snapshot.losses)
+    _, domain = loss_axis(snapshot.losses, snapshot.measures[:1])
     columns = (domain, servers.hardware_type, wanted, np.where(at.known, state.profile[at.row], -1))
     kinds, number = np.unique(np.column_stack([column[rows] for column in columns]), axis=0, return_counts=True)
     of_buffer = is_up & (wanted != FREE) & buffers[wanted]
@@ -52,7 +52,11 @@ def lendable_of(snapshot: FleetSnapshot, target: Indices, state: MovingState) ->
         number=number.astype(np.int64),
         room={buffer: number for buffer, number in room.items() if number > 0},
         type_rru=q.rru,
-        borrows=~np.isfinite(q.msb_limit_rru) & ~q.limits_domains & q.allowed.all(1) & ~buffers[:-1],
+        borrows=~np.isfinite(q.msb_limit_rru)
+        & ~q.limits_domains
+        & ~q.asks_resources
+        & q.allowed.all(1)
+        & ~buffers[:-1],
         wanted_profile=np.array([state.reservation_profile.get(int(i), -2) for i in q.id], np.int64),
         join_s=step[MoveStep.JOIN],
         profile_s=step[MoveStep.HOST_PROFILE],

@@ -82,7 +82,7 @@ def moves_of_plan(snapshot: FleetSnapshot, target: Indices, state: MovingState) 
     rru = np.vstack([q.rru, np.zeros((1, q.rru.shape[1]))])  # the last row stands for no reservation
     kind, to = servers.hardware_type[rows], wanted[rows].astype(np.int64)
     guarded = (current[rows] >= 0) & ~is_buffer[current[rows]]
-    axis, domain = loss_axis(snapshot.losses)
+    axis, domain = loss_axis(snapshot.losses, snapshot.measures[:1])
     moves = MovesToMake(
         server=rows,
         domain=domain[rows].astype(np.int64),

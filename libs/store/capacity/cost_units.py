@@ -12,6 +12,7 @@ from libs.domain.region import Region
 from libs.domain.reservation import ReservationSpec
 from libs.store.capacity.coverage import BY_TARGET
 from libs.store.fleet.present_classes import load_units
+from libs.store.fleet.resources import load_amounts
 from libs.store.platform.database import Transaction
 
 _MSBS = """
@@ -50,6 +51,8 @@ _USES = f"""
            coalesce((SELECT jsonb_object_agg(datacenters.name, share)
                      FROM reservation_affinity JOIN datacenters USING (datacenter_id)
                      WHERE reservation_affinity.reservation_id = mine.reservation_id), '{{}}') AS affinity,
+           coalesce((SELECT jsonb_object_agg(resource, amount) FROM reservation_resources
+                     WHERE reservation_resources.reservation_id = mine.reservation_id), '{{}}') AS resources,
            ARRAY(SELECT datacenters.name FROM reservation_datacenters JOIN datacenters USING (datacenter_id)
                  WHERE reservation_datacenters.reservation_id = mine.reservation_id) AS datacenters
     FROM mine LEFT JOIN held USING (reservation_id) WHERE deleted_at IS NULL OR held IS NOT NULL
@@ -90,6 +93,7 @@ def load_cost_table(tx: Transaction, region: Region) -> CostTable:
         msbs=dict(msbs),
         affinity_tolerance=region.policy.affinity_tolerance,
         domains=dict(domains),
+        amounts=load_amounts(tx),
     )
 
 
@@ -119,6 +123,7 @@ def _spec(row: sa.RowMapping) -> ReservationSpec:
     return ReservationSpec(
         capacity_rru=row["capacity_rru"],
         rru=row["rru"],
+        resources=row["resources"],
         survives_msb_loss=row["survives_msb_loss"],
         survives_loss_of=tuple(row["survives_loss_of"]),
         affinity=row["affinity"],

@@ -8,7 +8,8 @@ from typing import Any, Literal
 import sqlalchemy as sa
 
 from libs.domain.domain_kind import WorstDomain, unplaced_name
-from libs.domain.reservation import ROUNDING, Coverage
+from libs.domain.reservation import ROUNDING, Coverage, HeldResource
+from libs.store.capacity.resource_coverage import resources_query
 from libs.store.fleet.snapshot import LEAVING
 from libs.store.platform.database import Transaction
 
@@ -104,16 +105,18 @@ _WORST = "coalesce(greatest(CASE WHEN survives_msb_loss THEN worst_msb_rru END, 
 """The RRU in the domain whose loss takes most, of the kinds whose loss the reservation must survive."""
 _COVERAGE = """{placed}, {of_bindings}, totals AS (
         {of_ways}
-    ), {further}, coverage AS (
+    ), {further}, {resources}, coverage AS (
         SELECT which, reservation_id, coalesce(totals.servers, 0) AS servers,
                coalesce(unavailable_servers, 0) AS unavailable_servers, coalesce(total_rru, 0) AS total_rru,
                coalesce(worst_msb_rru, 0) AS worst_msb_rru, msbs.name AS worst_msb,
                coalesce(lacking_msbs, 0) AS lacking_msbs, coalesce(lost_msbs, 0) AS lost_msbs, survives_msb_loss,
                kinds, survives_msb_loss AND lacking_msbs = 1 AND lost_msbs = 1 OR coalesce(is_loss, false) AS is_loss,
-               {worst} AS worst_rru, capacity_rru - coalesce(total_rru, 0) + {worst} AS missing_rru, capacity_rru
+               {worst} AS worst_rru, greatest(capacity_rru - coalesce(total_rru, 0) + {worst},
+                                              capacity_rru * (1 - left_share)) AS missing_rru,
+               least(coalesce(total_rru, 0), capacity_rru * total_share) AS held_rru, capacity_rru, resources
         FROM wanted CROSS JOIN (VALUES {names}) AS asked (which)
         LEFT JOIN totals USING (which, reservation_id) LEFT JOIN further USING (which, reservation_id)
-        LEFT JOIN msbs ON msb_id = worst_msb_id
+        LEFT JOIN resources USING (which, reservation_id) LEFT JOIN msbs ON msb_id = worst_msb_id
     )"""
 _TOTAL_ONLY = """
     placed AS (
@@ -130,7 +133,7 @@ SHORT = f"missing_rru > {ROUNDING} * coverage.capacity_rru"
 """
 
 
-KEPT = f"(NOT {SHORT} OR is_loss AND total_rru >= coverage.capacity_rru * (1 - {ROUNDING}))"
+KEPT = f"(NOT {SHORT} OR is_loss AND held_rru >= coverage.capacity_rru * (1 - {ROUNDING}))"
 """SQL condition on a row of `coverage`. It is true if Coverage.keeps is true for the capacity."""
 WANTED = """wanted AS (
         SELECT reservation_id, CASE WHEN scheduled THEN 0 ELSE capacity_rru END AS capacity_rru, survives_msb_loss,
@@ -149,7 +152,8 @@ def coverage_query(*ways: Which) -> str:
     wanted     an expression that the caller must put before, with reservation_id, capacity_rru, survives_msb_loss and
                survives_loss_of. If the ways follow both bindings, it must be WANTED
     coverage   the fields of load_coverage, with missing_rru, capacity_rru, and one of `ways` as `which`. `worst_rru` is
-               the RRU in the domain whose loss takes most, of the kinds whose loss the reservation must survive
+               the RRU in the domain whose loss takes most, of the kinds whose loss the reservation must survive.
+               `held_rru` is total_rru, or less if the share that is there of a resource is smaller
     """
     of_binding: dict[str, list[Which]] = {}
     for which in ways:
@@ -173,6 +177,7 @@ def coverage_query(*ways: Which) -> str:
         of_bindings=", ".join(of_bindings),
         of_ways=" UNION ALL ".join(_OF_WAY.format(which=which, binding=_COUNTS[which][0]) for which in ways),
         further=_further(of_binding),
+        resources=resources_query(of_binding, {which: counts for which, (_, counts) in _COUNTS.items()}),
         worst=_WORST,
         names=", ".join(f"('{which}')" for which in ways),
     )
@@ -235,6 +240,7 @@ def coverages_of(rows: Iterable[sa.Row[Any]], ways: Sequence[Which] = WAYS) -> C
             lost_msbs=row.lost_msbs,
             survives_msb_loss=row.survives_msb_loss,
             further=tuple(_worst_domain(one) for one in row.kinds or ()),
+            resources=tuple(HeldResource(**one) for one in row.resources or ()),
             shortfall_rru=row.missing_rru if row.missing_rru > ROUNDING * row.capacity_rru else 0.0,
         )
     return found

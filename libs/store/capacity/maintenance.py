@@ -54,24 +54,36 @@ _UNDERWAY = f"""
     LEFT JOIN servers USING (server_id) LEFT JOIN racks ON racks.rack_id = coalesce(begun.rack_id, servers.rack_id)
     JOIN msbs ON msbs.msb_id = coalesce(begun.msb_id, racks.msb_id) OR msbs.datacenter_id = begun.datacenter_id
     ORDER BY 1, 3"""
-# `held` is that of a reservation's status. A server that a running move takes away is as good as gone.
+# `held` is that of a reservation's status. A server that a running move takes away is as good as gone. Of RRU and of
+# resources, which count as shares of the capacity, the measure counts of which least would be left.
 _RESERVATIONS = """
     WITH wanted AS (
         SELECT reservation_id, name, capacity_rru, survives_msb_loss, survives_loss_of FROM reservations
         WHERE kind = 'guaranteed' AND NOT scheduled AND deleted_at IS NULL AND reservation_id IN (
             SELECT current_reservation_id FROM servers JOIN racks USING (rack_id)
             WHERE servers.region_id = :region_id AND unavailability = 'none' AND {within})
-    ), {coverage}, gone AS (
-        SELECT wanted.reservation_id, coalesce(sum(rru), 0) AS gone_rru
+    ), {coverage}, leave AS (
+        SELECT wanted.reservation_id, hardware_type_id, count(*) AS servers
         FROM wanted JOIN servers ON current_reservation_id = wanted.reservation_id JOIN racks USING (rack_id)
-        LEFT JOIN reservation_rru USING (reservation_id, hardware_type_id)
         WHERE unavailability = 'none' AND ({within} OR EXISTS (
             SELECT FROM moves WHERE moves.server_id = servers.server_id AND status = 'running'
                 AND from_reservation_id = wanted.reservation_id))
-        GROUP BY 1
+        GROUP BY 1, 2
+    ), gone AS (
+        SELECT reservation_id, coalesce(sum(servers * rru), 0) AS gone_rru
+        FROM leave LEFT JOIN reservation_rru USING (reservation_id, hardware_type_id) GROUP BY 1
+    ), of_resources AS (
+        SELECT reservation_id, resource, sum(servers * each) AS gone
+        FROM leave JOIN gives USING (reservation_id, hardware_type_id) GROUP BY 1, 2
+    ), measured AS (
+        SELECT reservation_id, wanted.capacity_rru, total_rru, gone_rru
+        FROM wanted JOIN coverage USING (reservation_id) JOIN gone USING (reservation_id)
+        UNION ALL
+        SELECT reservation_id, capacity_rru, capacity_rru * total / asked, capacity_rru * gone / asked
+        FROM wanted JOIN left_each USING (reservation_id) JOIN of_resources USING (reservation_id, resource)
     )
-    SELECT wanted.name, wanted.capacity_rru, total_rru, gone_rru
-    FROM wanted JOIN coverage USING (reservation_id) JOIN gone USING (reservation_id) ORDER BY reservation_id"""
+    SELECT DISTINCT ON (reservation_id) name, measured.capacity_rru, total_rru, gone_rru
+    FROM measured JOIN wanted USING (reservation_id) ORDER BY reservation_id, total_rru - gone_rru"""
 
 
 def load_ground(

@@ -23,8 +23,8 @@ _SHORT = f"""
         FROM reservations JOIN back USING (reservation_id)
         WHERE kind = 'guaranteed' AND NOT scheduled AND deleted_at IS NULL
     ), {coverage_query("held")}
-    SELECT wanted.name, wanted.capacity_rru - total_rru AS short_rru FROM wanted JOIN coverage USING (reservation_id)
-    WHERE wanted.capacity_rru - total_rru > {ROUNDING} * wanted.capacity_rru
+    SELECT wanted.name, wanted.capacity_rru - held_rru AS short_rru FROM wanted JOIN coverage USING (reservation_id)
+    WHERE wanted.capacity_rru - held_rru > {ROUNDING} * wanted.capacity_rru
     ORDER BY short_rru DESC, wanted.name"""
 _EVENTS = """
     SELECT unavailability_event_id FROM unavailability_events

@@ -17,6 +17,7 @@ from libs.store.capacity.coverage import BY_TARGET
 from libs.store.capacity.limited_domains import load_limited_domains
 from libs.store.fleet.loss_places import LossPlaces, load_domain_ids, load_loss_places
 from libs.store.fleet.regions import load_region
+from libs.store.fleet.resource_worths import ResourceWorths, load_resource_worths
 from libs.store.fleet.snapshot import LEAVING
 from libs.store.fleet.topology import rows_of
 from libs.store.platform.bulk import copy_out
@@ -31,16 +32,19 @@ _AFFINITY = """
 _MSBS = "SELECT msb_id, datacenter_id FROM msbs WHERE region_id = %(region)s ORDER BY msb_id"
 _LOADS = f"""
     SELECT target_reservation_id, sum(rru),
-           coalesce(sum(rru) FILTER (WHERE current_reservation_id = target_reservation_id), 0), {{domains}}
+           coalesce(sum(rru) FILTER (WHERE current_reservation_id = target_reservation_id), 0),
+           servers.hardware_type_id, count(*),
+           count(*) FILTER (WHERE current_reservation_id = target_reservation_id), {{domains}}
     FROM servers JOIN racks USING (rack_id) {{joins}}
     JOIN reservation_rru ON reservation_rru.reservation_id = target_reservation_id
                         AND reservation_rru.hardware_type_id = servers.hardware_type_id
     WHERE target_reservation_id = ANY(%(ids)s) AND {BY_TARGET}
-    GROUP BY target_reservation_id, {{domains}}"""
+    GROUP BY target_reservation_id, servers.hardware_type_id, {{domains}}"""
 _CHANGES = f"""
     SELECT coalesce(servers.generation, 0), coalesce(target_reservation_id, 0), coalesce(current_reservation_id, 0),
            coalesce(leaving, false), coalesce(CASE WHEN counts THEN source.rru END, 0),
-           coalesce(CASE WHEN counts THEN destination.rru END, 0), coalesce(msb_id, 0){{domains}}
+           coalesce(CASE WHEN counts THEN destination.rru END, 0), coalesce(servers.hardware_type_id, 0),
+           coalesce(msb_id, 0){{domains}}
     FROM unnest(CAST(%(server_ids)s AS bigint[]), CAST(%(to_ids)s AS bigint[])) WITH ORDINALITY
          AS delta (id, to_id, place)
     LEFT JOIN (SELECT servers.*, msb_id, datacenter_id, {LEAVING} AS leaving, {BY_TARGET} AS counts
@@ -71,8 +75,9 @@ def load_plan_changes(tx: Transaction, snapshot: FleetSnapshot, plan: TargetPlan
     from_ids = np.where(snapshot.servers.target[rows] < 0, 0, q.id[np.maximum(snapshot.servers.target[rows], 0)])
     region_id = load_region(tx, snapshot.region).region_id
     places, msbs = load_loss_places(tx, region_id), _load_msbs(tx, region_id)
+    worths = load_resource_worths(tx, region_id)
     columns = _Columns(msbs.id, load_domain_ids(tx, region_id, places.kinds))
-    touched = _touched(tx, snapshot, np.setdiff1d(np.append(to_ids, from_ids), [0]), places, msbs, columns)
+    touched = _touched(tx, snapshot, np.setdiff1d(np.append(to_ids, from_ids), [0]), places, msbs, columns, worths)
     further = "".join(f", {domain}" for domain in places.domains)
     found = copy_out(
         tx,
@@ -85,20 +90,29 @@ def load_plan_changes(tx: Transaction, snapshot: FleetSnapshot, plan: TargetPlan
             "leaving": "?",
             "source_rru": ">f8",
             "to_rru": ">f8",
+            "type": ">i8",
             **places.fields("domain", ">i8", msb=True),
         },
     )
-    to = _index(to_ids, touched.id)
+    to, type_ids = _index(to_ids, touched.id), found["type"].astype(np.int64)
+    from_ids = found["target"].astype(np.int64)
+    domain = columns.of(np.asarray(places.stacked(found, "domain", msb=True), np.int64))
+    lost, gained = (
+        worths.of(ids, type_ids, found[rru].astype(np.float64))
+        for ids, rru in ((from_ids, "source_rru"), (to_ids, "to_rru"))
+    )
     return PlanChanges(
         row=rows,
-        source=_index(found["target"].astype(np.int64), touched.id),
+        source=_index(from_ids, touched.id),
         to=to,
         current=_index(found["current"].astype(np.int64), touched.id),
-        domain=columns.of(np.asarray(places.stacked(found, "domain", msb=True), np.int64)),
+        domain=touched.axis.columns_of(domain),
         changed=(found["generation"] != snapshot.servers.generation[rows]) | ((to_ids != 0) & (to == NONE)),
         leaving=found["leaving"].copy(),
-        source_rru=found["source_rru"].astype(np.float64),
-        to_rru=found["to_rru"].astype(np.float64),
+        source_rru=lost[:, 0],
+        to_rru=gained[:, 0],
+        source_more=lost[:, 1:],
+        to_more=gained[:, 1:],
         touched=touched,
         limited=load_limited_domains(tx, touched.id, touched.capacity_rru, snapshot.servers.id[rows]),
     )
@@ -111,6 +125,7 @@ def _touched(
     places: LossPlaces,
     msbs: _Msbs,
     columns: _Columns,
+    worths: ResourceWorths,
 ) -> TouchedReservations:
     parameters = {"ids": reservation_ids.tolist()}
     kind = {"id": ">i8", "capacity": ">f8", "msb_limit": ">f8", **places.fields("survives", "?", msb=True)}
@@ -123,11 +138,29 @@ def _touched(
     known = np.isin(shares["datacenter"], datacenter_ids)  # a datacenter without an MSB holds no server
     column = rows_of(shares["datacenter"][known].astype(np.int64), datacenter_ids)
     share[rows_of(shares["reservation"][known].astype(np.int64), ids), column] = shares["share"][known]
-    cell = {"reservation": ">i8", "rru": ">f8", "there": ">f8", **places.fields("domain", ">i8", msb=True)}
+    cell = {
+        "reservation": ">i8",
+        "rru": ">f8",
+        "there": ">f8",
+        "type": ">i8",
+        "servers": ">i8",
+        "servers_there": ">i8",
+        **places.fields("domain", ">i8", msb=True),
+    }
     domains = ", ".join(("msb_id", *places.domains))
     loads = copy_out(tx, _LOADS.format(domains=domains, joins=places.joins), {"ids": ids.tolist()}, cell)
-    where = rows_of(loads["reservation"].astype(np.int64), ids)[:, None]
-    domain = columns.of(np.asarray(places.stacked(loads, "domain", msb=True), np.int64))
+    of_load = loads["reservation"].astype(np.int64)
+    axis = LossAxis(
+        ends=columns.ends,
+        survives=np.asarray(places.stacked(found, "survives", msb=True), bool),
+        weight=worths.weights(ids),
+    )
+    where = rows_of(of_load, ids)[:, None]
+    domain = axis.columns_of(columns.of(np.asarray(places.stacked(loads, "domain", msb=True), np.int64)))
+    by_target, by_both = (
+        axis.values_of(worths.sums(of_load, loads["type"].astype(np.int64), loads[rru], loads[servers]))
+        for rru, servers in (("rru", "servers"), ("there", "servers_there"))
+    )
     row = np.flatnonzero(np.isin(snapshot.reservations.id, ids))
     row = row[np.argsort(snapshot.reservations.id[row])]
     return TouchedReservations(
@@ -135,12 +168,12 @@ def _touched(
         row=row,
         name=snapshot.reservations.name[row],
         capacity_rru=found["capacity"].astype(np.float64),
-        axis=LossAxis(ends=columns.ends, survives=np.asarray(places.stacked(found, "survives", msb=True), bool)),
+        axis=axis,
         penalty_weight=snapshot.penalty_weight[row],
         affinity_share=share,
         msb_limit_rru=found["msb_limit"].astype(np.float64),
-        load=_summed(where, domain, loads["rru"], (len(ids), columns.ends[-1])),
-        load_there=_summed(where, domain, loads["there"], (len(ids), columns.ends[-1])),
+        load=_summed(where, domain, by_target, (len(ids), axis.columns)),
+        load_there=_summed(where, domain, by_both, (len(ids), axis.columns)),
         msb_datacenter=msb_datacenter.astype(np.int32),
     )
 
@@ -179,7 +212,7 @@ class _Columns:
 
 def _summed(where: Indices, domain: Indices, values: Floats, shape: tuple[int, int]) -> Floats:
     table = np.zeros(shape)
-    np.add.at(table, (where, domain), values[:, None])
+    np.add.at(table, (where, domain), values)
     return table
 
 

@@ -8,6 +8,7 @@ import sqlalchemy as sa
 
 from libs.domain.reservation import CapacityUnit, ReservationSpec
 from libs.store.fleet.domain_limits import add_domain_limits, load_domain_limits
+from libs.store.fleet.resources import add_asked, load_asked
 from libs.store.platform.database import Transaction
 from libs.store.platform.refusals import NotPossible
 from libs.store.tables import (
@@ -16,6 +17,7 @@ from libs.store.tables import (
     reservation_affinity,
     reservation_datacenters,
     reservation_domain_limits,
+    reservation_resources,
     reservation_rru,
 )
 
@@ -58,11 +60,13 @@ def write_spec_rows(tx: Transaction, region_id: int, reservation_id: int, spec: 
         pair = {"reservation_id": reservation_id, "region_id": region_id}
         tx.execute(sa.insert(reservation_datacenters), [pair | {"datacenter_id": ids[name]} for name in ids])
     add_domain_limits(tx, region_id, reservation_id, spec.domain_limits)
+    add_asked(tx, region_id, reservation_id, spec.resources)
 
 
 def delete_spec_rows(tx: Transaction, reservation_id: int) -> None:
     """Delete the rows of a spec in the other tables."""
-    for table in (reservation_rru, reservation_affinity, reservation_datacenters, reservation_domain_limits):
+    tables = (reservation_rru, reservation_affinity, reservation_datacenters)
+    for table in (*tables, reservation_domain_limits, reservation_resources):
         tx.execute(sa.delete(table).where(table.c.reservation_id == reservation_id))
 
 
@@ -87,11 +91,12 @@ def load_specs(tx: Transaction, rows: Sequence[sa.RowMapping]) -> dict[int, Rese
     places = places.where(reservation_datacenters.c.reservation_id.in_(ids)).order_by(datacenters.c.name)
     for reservation_id, name in tx.execute(places).tuples():
         allowed[reservation_id].append(name)
-    limits = load_domain_limits(tx, ids)
+    limits, asked = load_domain_limits(tx, ids), load_asked(tx, ids)
     return {
         row["reservation_id"]: ReservationSpec(
             capacity_rru=row["capacity_rru"],
             rru=rru[row["reservation_id"]],
+            resources=asked[row["reservation_id"]],
             unit=CapacityUnit(row["unit"]),
             host_profile=row["host_profile"],
             survives_msb_loss=row["survives_msb_loss"],

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import sqlalchemy as sa
 
 from libs.domain.arrays import Indices, Ints, Names
 from libs.domain.cost_units import listed_units
 from libs.domain.fleet import DELETED, FREE, FleetSnapshot, Reservations, Servers, Topology
+from libs.domain.resources import listed_resources, resources_table
 from libs.store.fleet.domain_limits import load_limits_table
+from libs.store.fleet.hardware_types import load_sizes
 from libs.store.fleet.loss_places import LossPlaces
 from libs.store.fleet.policy_rollouts import load_canary
 from libs.store.fleet.power_limits import load_power
 from libs.store.fleet.present_classes import load_units
 from libs.store.fleet.regions import load_region
+from libs.store.fleet.resources import load_asked
 from libs.store.fleet.topology import TopologyIds, load_server_domains, load_topology, rows_of
 from libs.store.platform.bulk import copy_out, load_names
 from libs.store.platform.database import Transaction
@@ -46,6 +51,9 @@ def load_fleet_snapshot(tx: Transaction, region_name: str) -> FleetSnapshot:
     topology, topology_ids = load_topology(tx, region.region_id)
     type_ids, types = _hardware_types(tx, region.region_id)
     reservations = _reservations(tx, region.region_id, topology, topology_ids, type_ids)
+    asked = load_asked(tx, reservations.id)
+    resources = listed_resources(types, load_sizes(tx, types), asked.values())
+    reservations = replace(reservations, resources=resources_table(list(asked.values()), resources))
     return FleetSnapshot(
         region=region.name,
         topology=topology,
@@ -57,6 +65,7 @@ def load_fleet_snapshot(tx: Transaction, region_name: str) -> FleetSnapshot:
         target_plan_id=region.target_plan_id,
         cost_units=listed_units(types, load_units(tx, region.region_id)),
         power=load_power(tx, region.region_id, types),
+        resources=resources,
     )
 
 
@@ -123,6 +132,7 @@ def _reservations(
         msb_spread_limit=found["msb_limit"].astype(np.float64),
         rack_spread_limit=found["rack_limit"].astype(np.float64),
         rru=rru,
+        resources=np.zeros((len(ids), 0)),
         affinity_share=share,
         priority=found["priority"].astype(np.int64),
         move_cost=found["move_cost"].astype(np.float64),

@@ -10,12 +10,13 @@ import numpy as np
 import sqlalchemy as sa
 
 from libs.domain.arrays import Floats, Ints
-from libs.domain.holding import Holding
+from libs.domain.holding import Holding, ResourceHoldings
 from libs.domain.move import MoveStep, RunningMove
 from libs.domain.moves_snapshot import MovesSnapshot, WaitingServers
 from libs.domain.region_condition import RegionConditionType
 from libs.store.fleet.loss_places import LossPlaces, load_loss_places
 from libs.store.fleet.regions import load_region
+from libs.store.fleet.resource_worths import ResourceWorths, load_resource_worths
 from libs.store.moves.exceptions import load_exceptions
 from libs.store.moves.foretold_loans import load_foretold_s
 from libs.store.moves.movers import load_mover, load_overstaying
@@ -113,13 +114,13 @@ _GIVING = """
 # Their holdings now, without servers that are asked to leave already.
 _HELD = """
     SELECT current_reservation_id, coalesce(sum(rru) FILTER (WHERE unavailability = 'none' AND asked_at IS NULL), 0),
-           {domains}
+           count(*) FILTER (WHERE unavailability = 'none' AND asked_at IS NULL), servers.hardware_type_id, {domains}
     FROM servers JOIN racks USING (rack_id) {joins}
     LEFT JOIN reservation_rru ON reservation_rru.reservation_id = current_reservation_id
                              AND reservation_rru.hardware_type_id = servers.hardware_type_id
     LEFT JOIN moves ON moves.server_id = servers.server_id AND moves.status = 'running'
     WHERE current_reservation_id = ANY(%(ids)s)
-    GROUP BY current_reservation_id, {domains} ORDER BY current_reservation_id"""
+    GROUP BY current_reservation_id, servers.hardware_type_id, {domains} ORDER BY current_reservation_id"""
 _WAITING_SINCE = sa.text(
     "SELECT changed_at FROM region_conditions WHERE region_id = :region_id AND type = :type AND status = 'False'"
 )
@@ -135,21 +136,27 @@ def load_moves_snapshot(tx: Transaction, region_name: str, *, moves_max: int, no
     """
     region_id = load_region(tx, region_name).region_id
     mover = load_mover(tx, region_name)
-    places = load_loss_places(tx, region_id)
-    query = _running_query(places, "moves.region_id = :region_id")
+    places, worths = load_loss_places(tx, region_id), load_resource_worths(tx, region_id)
+    is_typed = worths.measures > 1
+    query = _running_query(places, "moves.region_id = :region_id", is_typed=is_typed)
     running = tuple(_running(row) for row in tx.execute(query, {"region_id": region_id}))
     room = len(running) < (mover.bounds.moves_max or moves_max)
     changed = tx.execute(_CHANGED, {"region_id": region_id}).scalars().all()
     of_waiting = {"region_id": region_id, "room": room, "changed": list(changed)}
-    further = "".join(f", {domain}" for domain in places.domains)
+    further = "".join(f", {domain}" for domain in _places(places, is_typed=is_typed))
     of_place = {"domain_ids": further, "joins": places.joins}
-    fields = {**_FIELDS, **places.fields("domain", ">i8", msb=False)}
+    fields = {**_FIELDS, **places.fields("domain", ">i8", msb=False), **({"type": ">i8"} if is_typed else {})}
     found = copy_out(tx, _WAITING.format(reason=ASTRAY, **of_place), of_waiting, fields)
     if changed:
         others = copy_out(tx, _WAITING.format(reason=_OTHER_PROFILE, **of_place), of_waiting, fields)
         found = np.concatenate([found, others])
     native = {name: found[name].astype(np.dtype(kind).newbyteorder("=")) for name, kind in _FIELDS.items()}
     number = len(found)
+    domain_ids = np.asarray(places.stacked(found, "domain", msb=False), np.int64)
+    if is_typed:
+        domain_ids = np.column_stack([domain_ids, found["type"].astype(np.int64)])
+    is_asked = number > 0 or any(not move.asked for move in running)
+    holdings, resources = _holdings(tx, region_id, changed, places, worths) if is_asked else ((), ())
     msbs = tx.execute(MSBS, {"region_id": region_id}) if number else ()
     is_rated = number > 0 and mover.bounds.msb_starts_per_minute is not None
     started = tx.execute(_STARTED, {"region_id": region_id, "since": now - MINUTE}) if is_rated else ()
@@ -160,11 +167,12 @@ def load_moves_snapshot(tx: Transaction, region_name: str, *, moves_max: int, no
         region=region_name,
         region_id=region_id,
         running=running,
-        waiting=WaitingServers(**native, domain_ids=np.asarray(places.stacked(found, "domain", msb=False), np.int64)),
+        waiting=WaitingServers(**native, domain_ids=domain_ids),
         msb_servers={row.msb_id: row.servers for row in msbs},
         mover=mover,
         msb_started={row.msb_id: row.moves for row in started},
-        holdings=_holdings(tx, region_id, changed, places) if number or any(not move.asked for move in running) else (),
+        holdings=holdings,
+        resources=resources,
         waiting_since=waiting_since,
         spares=spares,
         waits=load_known_waits(tx, region_id),
@@ -178,19 +186,30 @@ def load_moves_snapshot(tx: Transaction, region_name: str, *, moves_max: int, no
 
 def load_running_move(tx: Transaction, move_id: int) -> RunningMove:
     """Return one running move, as the mover sees it. Raises NotFound."""
-    query = _running_query(LossPlaces(()), "move_id = :move_id")
+    query = _running_query(LossPlaces(()), "move_id = :move_id", is_typed=False)
     row = tx.execute(query, {"move_id": move_id}).one_or_none()
     if row is None:
         raise NotFound("running move", move_id)
     return _running(row)
 
 
-def _running_query(places: LossPlaces, chosen: str) -> sa.TextClause:
-    domain_ids = f"CAST(ARRAY[{', '.join(places.domains)}] AS bigint[])"
+def _places(places: LossPlaces, *, is_typed: bool) -> tuple[str, ...]:
+    """Return the expressions of `WaitingServers.domain_ids`.
+
+    is_typed   whether reservations ask for resources
+    """
+    return (*places.domains, "servers.hardware_type_id") if is_typed else places.domains
+
+
+def _running_query(places: LossPlaces, chosen: str, *, is_typed: bool) -> sa.TextClause:
+    domain_ids = f"CAST(ARRAY[{', '.join(_places(places, is_typed=is_typed))}] AS bigint[])"
     return sa.text(_RUNNING.format(chosen=chosen, joins=places.joins, domain_ids=domain_ids))
 
 
-def _holdings(tx: Transaction, region_id: int, changed: Sequence[int], places: LossPlaces) -> tuple[Holding, ...]:
+def _holdings(
+    tx: Transaction, region_id: int, changed: Sequence[int], places: LossPlaces, worths: ResourceWorths
+) -> tuple[tuple[Holding, ...], tuple[ResourceHoldings, ...]]:
+    """Return what the reservations hold that servers are to leave: in RRU, and of each resource that they ask for."""
     survives = places.fields("survives", "?", msb=True)
     named = ", ".join(f"{expression} AS {name}" for name, expression in zip(survives, places.survives, strict=True))
     columns = {"reservation_id": "i8", "name": "O", "capacity_rru": "f8", **survives}
@@ -199,20 +218,35 @@ def _holdings(tx: Transaction, region_id: int, changed: Sequence[int], places: L
     )
     ids = giving["reservation_id"]
     query = _HELD.format(domains=", ".join(("msb_id", *places.domains)), joins=places.joins)
-    fields = {"reservation": ">i8", "rru": ">f8", **places.fields("domain", ">i8", msb=True)}
+    fields = {"reservation": ">i8", "rru": ">f8", "servers": ">i8", "type": ">i8"}
+    fields |= places.fields("domain", ">i8", msb=True)
     held = copy_out(tx, query, {"ids": ids.tolist()}, fields)
-    place, rru = places.stacked(held, "domain", msb=True), held["rru"].astype(np.float64)
-    first, end = (np.searchsorted(held["reservation"], ids, side) for side in ("left", "right"))
-    return tuple(
-        Holding(
+    place, of = places.stacked(held, "domain", msb=True), held["reservation"].astype(np.int64)
+    worth = worths.sums(of, held["type"].astype(np.int64), held["rru"].astype(np.float64), held["servers"])
+    first, end = (np.searchsorted(of, ids, side) for side in ("left", "right"))
+
+    def holding(n: int, rru: Floats) -> Holding:
+        return Holding(
             reservation_id=int(ids[n]),
             reservation=giving["name"][n],
             capacity_rru=float(giving["capacity_rru"][n]),
             survives=tuple(bool(giving[name][n]) for name in survives),
             held_rru=tuple(_summed(domains, rru[first[n] : end[n]]) for domains in place[first[n] : end[n]].T),
         )
-        for n in range(len(ids))
-    )
+
+    asks = {int(reservation_id): row for row, reservation_id in enumerate(worths.ids)}
+    resources = []
+    for m in range(1, worths.measures):
+        rows = [n for n, i in enumerate(ids.tolist()) if i in asks and worths.weight[asks[i], m] > 0]
+        shares = {
+            (int(ids[n]), int(kind)): float(worths.worth[asks[int(ids[n])], t, m])
+            for n in rows
+            for t, kind in enumerate(worths.type_ids)
+        }
+        if rows:
+            of_resource = tuple(holding(n, worth[:, m]) for n in rows)
+            resources.append(ResourceHoldings(holdings=of_resource, shares=shares))
+    return tuple(holding(n, worth[:, 0]) for n in range(len(ids))), tuple(resources)
 
 
 def _summed(domains: Ints, rru: Floats) -> dict[int, float]:

@@ -68,7 +68,8 @@ _BUFFERS = sa.text(f"""
     SELECT target_reservation_id AS buffer_id, count(*) AS servers, count(*) FILTER (WHERE {_READY}) AS ready
     FROM servers JOIN reservations ON reservation_id = target_reservation_id
     WHERE servers.region_id = :region_id AND kind = 'shared_buffer' AND {_UP} GROUP BY target_reservation_id""")
-# A lent server could break a hard limit of its reservation, so those with one borrow none.
+# A lent server could break a hard limit of its reservation, so those with one borrow none. Nor do those that ask for
+# resources: the worth of a lent server is in RRU alone.
 _WORTH = sa.text("""
     SELECT reservation_id, hardware_type_id, rru FROM reservation_rru JOIN reservations USING (reservation_id)
     WHERE msb_share_max IS NULL
@@ -76,6 +77,8 @@ _WORTH = sa.text("""
                       WHERE allowed.reservation_id = reservations.reservation_id)
       AND NOT EXISTS (SELECT FROM reservation_domain_limits AS limits
                       WHERE limits.reservation_id = reservations.reservation_id)
+      AND NOT EXISTS (SELECT FROM reservation_resources AS asked
+                      WHERE asked.reservation_id = reservations.reservation_id)
       AND reservation_id IN (
         SELECT current_reservation_id FROM servers
         WHERE region_id = :region_id AND current_reservation_id IS DISTINCT FROM target_reservation_id

@@ -22,6 +22,7 @@ from libs.store.fleet.hardware_types import ensure_hardware_types, fill_attribut
 from libs.store.fleet.inventory_snapshot import IMPORTED
 from libs.store.fleet.power_limits import put_power_limits
 from libs.store.fleet.regions import create_region, load_region
+from libs.store.fleet.resources import add_asked_table
 from libs.store.fleet.topology import add_server_domains, add_topology
 from libs.store.platform import audit
 from libs.store.platform.bulk import copy_in, new_ids
@@ -67,6 +68,7 @@ def import_region(tx: Transaction, image: RegionImage, *, actor: str, now: datet
     _add_rru(tx, reservation_ids, type_ids, snapshot.reservations)
     _add_affinity(tx, region_id, reservation_ids, topology.datacenters, snapshot.reservations)
     add_limits_table(tx, region_id, reservation_ids, snapshot.reservations.domain_limits, snapshot.topology.kinds)
+    add_asked_table(tx, region_id, reservation_ids, snapshot.reservations.resources, snapshot.resources)
     server_ids = _add_servers(tx, region_id, image, topology.racks, type_ids, reservation_ids, now)
     add_server_domains(tx, region_id, snapshot.topology, topology, server_ids, snapshot.servers.domain)
     unavailability = _unavailability(image)

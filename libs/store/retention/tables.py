@@ -79,6 +79,7 @@ TABLES: Mapping[str, Retention] = MappingProxyType(
         "reservation_affinity": GoesWith("reservations"),
         "reservation_datacenters": GoesWith("reservations"),
         "reservation_domain_limits": GoesWith("reservations"),
+        "reservation_resources": GoesWith("reservations"),
         "reservation_statuses": GoesWith("reservations"),
         "bookings": Stays("a row per reservation that has not begun: its beginning and its deletion remove the row"),
         "booked_servers": GoesWith("bookings"),

@@ -124,6 +124,19 @@ reservation_domain_limits = sa.Table(
     sa.Index("ix_reservation_domain_limits_region_id", "region_id"),
 )
 
+# Amounts that a reservation asks for beside its RRU; a resource is an attribute of hardware types.
+reservation_resources = sa.Table(
+    "reservation_resources",
+    metadata,
+    sa.Column("region_id", sa.BigInteger, nullable=False),
+    sa.Column("reservation_id", sa.BigInteger, primary_key=True),
+    sa.Column("resource", sa.Text, primary_key=True),
+    sa.Column("amount", sa.Double, nullable=False),
+    sa.ForeignKeyConstraint(["region_id", "reservation_id"], ["reservations.region_id", "reservations.reservation_id"]),
+    sa.CheckConstraint("amount > 0 AND amount < 'infinity'", name="amount"),
+    sa.Index("ix_reservation_resources_region_id", "region_id"),
+)
+
 # A table of its own, so that a solve's findings do not raise the generation that owners compare-and-swap on.
 reservation_statuses = sa.Table(
     "reservation_statuses",

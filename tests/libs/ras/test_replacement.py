@@ -44,6 +44,19 @@ def test_what_is_not_short_draws_nothing_and_what_is_short_no_more_than_it_lost(
     assert Counter(found.values()) == {"web": 1, "spare": 1}
 
 
+def test_a_reservation_that_lacks_a_resource_draws_although_it_has_its_capacity() -> None:
+    spec = ReservationSpec(
+        capacity_rru=2, rru={"hw-a": 1.0}, survives_msb_loss=False, resources={"memory_gib": 3 * 128}
+    )
+    bound = {**WEB, "server-06": "spare"}
+    asks = {"reservations": {"web": spec, "spare": BUFFER}, "attributes": {"hw-a": {"memory_gib": 128}}}
+    found, verdicts = plan(current=bound, down={"server-01"}, **asks)
+    assert verdicts == (LossVerdict.DRAWN,)
+    assert found == {"server-06": "web", "server-01": "spare"}
+    _, verdicts = plan(current={**bound, "server-03": "web"}, down={"server-01"}, **asks)
+    assert verdicts == (LossVerdict.COVERED,)
+
+
 def test_a_spare_server_comes_from_the_domain_with_which_every_loss_is_survived() -> None:
     spread = ReservationSpec(
         capacity_rru=2, rru={"hw-a": 1.0}, survives_msb_loss=False, survives_loss_of=("network_block",)

@@ -1,5 +1,7 @@
 """A shortage names the servers that would help, and no others."""
 
+import pytest
+
 from libs.domain.reservation import ReservationSpec
 from libs.ras.explain.explanation import explain
 from tests.builders.region import fleet_snapshot
@@ -44,3 +46,24 @@ def test_servers_in_the_largest_domain_of_a_further_kind_do_not_help() -> None:
     assert explanation.survived == ("MSB", "network_block")
     assert explanation.worst is not None
     assert (explanation.worst.kind, explanation.worst.domain, explanation.worst.rru) == ("network_block", "block-0", 3)
+
+
+def test_a_lack_of_a_resource_names_it_and_the_servers_that_bring_it() -> None:
+    """4 hw-a give the capacity and 512 GiB. One hw-b has 1024 GiB, and a second one survives the loss of its MSB."""
+    spec = ReservationSpec(capacity_rru=2, rru={"hw-a": 1.0, "hw-b": 1.0}, resources={"memory_gib": 1000})
+    snapshot = fleet_snapshot(
+        racks_per_msb=2,
+        servers_per_rack=2,
+        hardware_types=("hw-a", "hw-b"),
+        attributes={"hw-a": {"memory_gib": 128}, "hw-b": {"memory_gib": 1024}},
+        reservations={"web": spec},
+        current=dict.fromkeys(["server-00", "server-01", "server-04", "server-05"], "web"),
+    )
+    explanation = explain(snapshot, 0, last_solve=None)
+    shortage = explanation.shortage
+    assert shortage is not None
+    assert shortage.message.startswith("Needs 1 more hw-b (or hw-a); 4 free. Short of 744 of 1000 memory_gib until")
+    assert shortage.numbers["short_memory_gib"] == pytest.approx(744)
+    assert shortage.numbers["short_rru"] == pytest.approx(2 * 0.744)
+    claims = {(one.name, one.subject) for one in explanation.deciders.deciders}
+    assert ("Resource", "memory_gib") in claims

@@ -1,5 +1,6 @@
 """The mover's guard knows the domains of servers, as they are in the database."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
@@ -12,7 +13,7 @@ from libs.store.fleet.loss_places import load_loss_places
 from libs.store.moves.moves_snapshot import load_moves_snapshot
 from libs.store.moves.spares import load_idle_servers
 from libs.store.platform.database import Database
-from tests.builders.survived import KINDS, left_rru, stored_with_kinds, survive
+from tests.builders.survived import KINDS, left_rru, stored_with_kinds, stored_with_resources, survive
 
 NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)
 
@@ -38,6 +39,37 @@ def test_no_server_leaves_that_a_promise_needs_after_any_loss(database: Database
         may = bool(whole and after >= min(q.capacity_rru[r], before) - 1e-9)
         assert guard.may_leave(int(waiting.current_id[n]), *waiting.worth(n)) == may
         assert (lacks[n] <= 0) == may
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_no_server_leaves_whose_resources_a_promise_needs(database: Database, seed: int) -> None:
+    """By definition: each measure on its own, with the server and without it."""
+    fleet = stored_with_resources(database, np.random.default_rng(seed))
+    servers, q = fleet.servers, fleet.reservations
+    with database.snapshot() as tx:
+        found = load_moves_snapshot(tx, "west", moves_max=100, now=NOW)
+    waiting, guard = found.waiting, Guard(found.holdings, found.resources)
+    lacks = guard.lacks(waiting.current_id, waiting.place, waiting.leaves_rru)
+    asked = 0
+    for n in range(len(waiting)):
+        s = int(np.flatnonzero(servers.id == waiting.id[n])[0])
+        r, may = int(servers.current[s]), True
+        if r == FREE:
+            continue
+        there = np.flatnonzero((servers.current == r) & servers.available).tolist()
+        for rru, wanted in [
+            (q.rru, q.capacity_rru[r]),
+            *((amount * (q.rru > 0), w) for amount, w in zip(fleet.resources.amount, q.resources[r], strict=True)),
+        ]:
+            measure = replace(fleet, reservations=replace(q, rru=rru))
+            left = [left_rru(measure, r, rows) for rows in (there, [one for one in there if one != s])]
+            whole = [sum(rru[r, servers.hardware_type[one]] for one in there)]
+            whole.append(whole[0] - rru[r, servers.hardware_type[s]])
+            may &= bool(all(after >= min(wanted, before) - 1e-9 for before, after in (left, whole)))
+            asked += wanted > 0
+        assert guard.may_leave(int(waiting.current_id[n]), *waiting.worth(n)) == may
+        assert (lacks[n] <= 0) == may
+    assert asked > 0
 
 
 def test_idle_servers_and_running_moves_have_their_domains(database: Database) -> None:

@@ -1,0 +1,119 @@
+"""Read and write what servers give of resources, and what reservations ask for: columns of both tables."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Collection, Mapping
+
+import numpy as np
+import pyarrow as pa
+
+from libs.domain.arrays import Floats, Names
+from libs.domain.resources import (
+    AMOUNT_MAX,
+    NAME_CHARACTERS_MAX,
+    RESOURCES_MAX,
+    Resources,
+    is_resource,
+    resources_in,
+)
+from libs.interchange.files.bounds import COLUMNS_MAX, parse_json
+from libs.interchange.files.tables import Table
+
+PREFIX = "resource:"
+"""Beginning of the optional columns of servers.parquet with the amount of a resource in each server."""
+COLUMN = "resources"
+_CHARACTERS_MAX = RESOURCES_MAX * (6 * NAME_CHARACTERS_MAX + 40)
+
+
+def read_amounts(table: Table) -> dict[str, Floats]:
+    """Return resource -> the amount (S,) in each server of servers.parquet; nan: not stated."""
+    fields = table.fields_with(PREFIX)
+    if len(fields) > COLUMNS_MAX:
+        table.refuse(f"has {len(fields)} resources; at most {COLUMNS_MAX} are allowed", fields[COLUMNS_MAX])
+    found = {}
+    for field in fields:
+        name = field.removeprefix(PREFIX)
+        if not is_resource(name):
+            table.refuse(f"a resource has a name of 1 to {NAME_CHARACTERS_MAX} printable characters", field)
+        found[name] = table.numbers(field, nullable=True)
+        table.bad_rows(found[name] > AMOUNT_MAX, field, f"is more than {AMOUNT_MAX:g}")
+    return found
+
+
+def read_asked(table: Table, known: Collection[str]) -> list[dict[str, float]]:
+    """Return what each reservation asks for: resource -> amount. Without the column there is none.
+
+    A value is a JSON object: a resource -> its amount. Null: none.
+
+    known   the resources that servers.parquet has a column for
+    """
+    if not table.has(COLUMN):
+        return [{} for _ in range(len(table))]
+    column = table.strings(COLUMN, nullable=True, longest=_CHARACTERS_MAX)
+    used, value = np.unique(column.codes, return_inverse=True)  # a dictionary may hold texts that no row uses
+    found = [{} if given is None else _asked(given, known) for given in column.values[used]]
+    message = (
+        f'is not a JSON object such as {{{{"cores": 1000}}}}: at most {RESOURCES_MAX} resources that servers.parquet '
+        f"has a column for, {PREFIX}NAME, with amounts above 0 and at most {AMOUNT_MAX:g}"
+    )
+    table.bad_rows(np.array([one is None for one in found], bool)[value], COLUMN, message)
+    capacity = table.numbers("capacity_rru")
+    asks = np.array([bool(one) for one in found], bool)[value]
+    table.bad_rows(asks & (capacity <= 0), COLUMN, "needs a capacity_rru above 0")
+    return [found[v] or {} for v in value.tolist()]
+
+
+def amount_columns(
+    asked: Floats, resources: Resources, written: Collection[str], of_server: pa.Array
+) -> dict[str, pa.Array]:
+    """Return the columns of servers.parquet for the resources that reservations ask for.
+
+    asked      (R, Q)
+    written    columns that say the same without a prefix
+    of_server  (S,) hardware type of each server
+    """
+    found = {}
+    for k in np.flatnonzero((asked > 0).any(0)).tolist():
+        name, amount = str(resources.names[k]), resources.amount[k]
+        if name not in written:
+            found[PREFIX + name] = pa.array(amount, pa.float64(), mask=amount <= 0).take(of_server)
+    return found
+
+
+def asked_column(asked: Floats, resources: Resources) -> pa.Array | None:
+    """Return the column of reservations.parquet, for (R, Q); None if no reservation asks for a resource."""
+    if not (asked > 0).any():
+        return None
+    listed = [resources_in(row, resources) for row in asked]
+    return pa.array([json.dumps(one) if one else None for one in listed], pa.string())
+
+
+def amounts_by_type(asked: Floats, resources: Resources, types: Names) -> dict[str, dict[str, float]]:
+    """Return hardware type -> the resources that it gives, of those that reservations ask for."""
+    chosen = np.flatnonzero((asked > 0).any(0)).tolist()
+    by_type: dict[str, dict[str, float]] = {}
+    for t, hardware_type in enumerate(types):
+        given = {str(resources.names[k]): float(resources.amount[k, t]) for k in chosen if resources.amount[k, t] > 0}
+        if given:
+            by_type[str(hardware_type)] = given
+    return by_type
+
+
+def _asked(given: str, known: Collection[str]) -> Mapping[str, float] | None:
+    """Return the resources in a text; None if it is not of the form."""
+    try:
+        found = parse_json(given)
+    except ValueError:
+        return None
+    if not isinstance(found, dict) or not 0 < len(found) <= RESOURCES_MAX:
+        return None
+    fits = all(name in known and _fits(amount) for name, amount in found.items())
+    return {name: float(amount) for name, amount in found.items()} if fits else None
+
+
+def _fits(amount: object) -> bool:
+    if isinstance(amount, bool) or not isinstance(amount, int | float):
+        return False
+    return math.isfinite(amount) and 0 < amount <= AMOUNT_MAX

@@ -1,0 +1,195 @@
+"""Resources beside RRU: plans give each of those that a reservation asks for, also after a loss."""
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from libs.assignment import Limits
+from libs.domain.fleet import FREE, TargetPlan
+from libs.domain.policy import RegionPolicy
+from libs.domain.resources import Resources
+from libs.plan_check.check import check_plan
+from libs.plan_check.regression import check_regression, shortfall_rru, unmet_rru
+from libs.ras.evaluate import coverage_of, evaluate, surplus_servers
+from libs.ras.solve import plan_target_bindings
+from libs.ras.statement import state_region
+from tests.builders.random_region import random_region, region
+
+EXACT = Limits(relative_gap=0.0)
+SMALL = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+COLUMNS = pytest.mark.parametrize("columns", [0, 10_000])
+
+
+def with_resources(snapshot, rng, resources=2):
+    """Return the snapshot with amounts of resources, drawn at random, that some of its reservations ask for."""
+    R, T = len(snapshot.reservations), len(snapshot.hardware_types)
+    amount = rng.integers(0, 5, (resources, T)) * rng.choice([1.0, 16.0], (resources, 1))
+    enough = amount.max(1) * len(snapshot.servers) / (2 * R)
+    asked = np.where(rng.random((R, resources)) < 0.7, (enough * rng.random((R, resources))).round(1), 0.0)
+    return replace(
+        snapshot,
+        reservations=replace(
+            snapshot.reservations,
+            capacity_rru=np.maximum(snapshot.reservations.capacity_rru, 0.5),
+            resources=asked,
+            rack_spread_limit=np.full(R, np.inf),
+        ),
+        resources=Resources(names=np.array([f"r{k}" for k in range(resources)], object), amount=amount),
+    )
+
+
+@st.composite
+def tiny(draw, servers_max=5):
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    return with_resources(random_region(rng, int(rng.integers(0, servers_max + 1)), int(rng.integers(1, 3))), rng)
+
+
+def legal_bindings(snapshot):
+    s, rru = snapshot.servers, snapshot.reservations.rru
+    of_server = [
+        [FREE, *(r for r in range(len(rru)) if r == s.target[i] or (s.available[i] and rru[r, s.hardware_type[i]] > 0))]
+        for i in range(len(s))
+    ]
+    return [np.array(binding, np.int32) for binding in itertools.product(*of_server)]
+
+
+def left_by_definition(snapshot, binding, r, of_type):
+    """Return what reservation `r` has, and has after its worst loss, if a server of type t gives `of_type[t]`."""
+    s, q = snapshot.servers, snapshot.reservations
+    mine = [i for i in range(len(s)) if binding[i] == r and s.lasting[i] and q.rru[r, s.hardware_type[i]] > 0]
+    by_msb = [0.0] * len(snapshot.topology.msbs)
+    for i in mine:
+        by_msb[snapshot.server_msb[i]] += of_type[s.hardware_type[i]]
+    return sum(by_msb), sum(by_msb) - (max(by_msb) if q.survives_msb_loss[r] else 0.0)
+
+
+@SMALL
+@given(tiny(servers_max=12), st.integers(0, 2**32 - 1))
+def test_what_is_left_of_each_resource_follows_the_definition(snapshot, seed):
+    q = snapshot.reservations
+    binding = np.random.default_rng(seed).integers(FREE, len(q), len(snapshot.servers)).astype(np.int32)
+    covered, asked = coverage_of(snapshot, binding), np.flatnonzero((q.resources > 0).any(0))
+    for r in range(len(q)):
+        has, left = left_by_definition(snapshot, binding, r, q.rru[r])
+        unmet, worst_share = max(0.0, q.capacity_rru[r] - left), left / q.capacity_rru[r]
+        assert covered.total[r] == pytest.approx(has)
+        for n, k in enumerate(asked):
+            amount, wanted = snapshot.resources.amount[k], q.resources[r, k]
+            if not wanted:
+                continue
+            has, left = left_by_definition(snapshot, binding, r, amount)
+            assert (covered.held[n, r], covered.held_after[n, r]) == pytest.approx((has, left))
+            per_unit = [v / a for v, a in zip(q.rru[r], amount, strict=True) if v > 0 and a > 0]
+            unmet += max(0.0, wanted - left) * min(per_unit, default=q.capacity_rru[r] / wanted)
+            worst_share = min(worst_share, left / wanted)
+        lacks = max(0.0, q.capacity_rru[r] * (1 - worst_share))
+        for found in (covered.shortfall, shortfall_rru(snapshot, binding)):
+            assert found[r] == pytest.approx(lacks)
+        for found in (covered.unmet, unmet_rru(snapshot, binding)):
+            assert found[r] == pytest.approx(unmet)
+
+
+@SMALL
+@given(tiny())
+def test_tiny_regions_are_solved_to_the_optimum_of_all_assignments(snapshot):
+    snapshot = replace(snapshot, policy=RegionPolicy(fix_first=False))
+    best = min(evaluate(snapshot, binding).total for binding in legal_bindings(snapshot))
+    found = plan_target_bindings(snapshot, EXACT)
+    assert check_plan(snapshot, found.plan) == []
+    assert found.report.score.total == pytest.approx(best, abs=1e-3)
+    assert found.report.lower_bound <= best + 1e-5
+
+
+@SMALL
+@given(tiny())
+def test_tiny_regions_are_mended_first_and_none_is_left_worse_off(snapshot):
+    allowed = [binding for binding in legal_bindings(snapshot) if not check_regression(snapshot, binding)]
+    found = plan_target_bindings(snapshot, EXACT)
+    assert check_plan(snapshot, found.plan) == []
+    assert found.report.score.penalty == pytest.approx(min(evaluate(snapshot, b).penalty for b in allowed), abs=1e-3)
+
+
+@settings(SMALL, max_examples=8)
+@given(st.integers(0, 2**32 - 1))
+def test_larger_regions_are_solved_on_counts_too(seed):
+    rng = np.random.default_rng(seed)
+    snapshot = with_resources(random_region(rng, 60, 4), rng)
+    found = plan_target_bindings(snapshot, Limits(exact_columns_max=0, neighbourhoods_max=4))
+    assert check_plan(snapshot, found.plan) == []
+    assert found.report.score.penalty <= found.report.stay.penalty + 1e-6
+
+
+@COLUMNS
+def test_a_plan_has_each_resource_after_the_loss_of_any_msb(columns):
+    # Type 0 has cores and little memory, type 1 has memory and few cores. RRU alone would take any four servers.
+    servers = [(m, t) for m in range(3) for t in (0, 1) for _ in range(6)]
+    snapshot = region(
+        msb_datacenter=(0, 0, 0),
+        types=2,
+        servers=servers,
+        capacity=[2],
+        amounts=[[64, 8], [32, 512]],
+        resources=[[200, 1600]],
+    )
+    found = plan_target_bindings(snapshot, Limits(exact_columns_max=columns))
+    assert check_plan(snapshot, found.plan) == []
+    held = found.plan.target == 0
+    for resource, wanted in ((0, 200), (1, 1600)):
+        amount = snapshot.resources.amount[resource, snapshot.servers.hardware_type]
+        assert all(amount[held & (snapshot.server_msb != lost)].sum() >= wanted for lost in range(3))
+    assert held.sum() < 18
+    assert found.report.score.reservations_short == 0
+
+
+def test_a_plan_that_takes_memory_from_a_reservation_is_refused():
+    snapshot = region(
+        msb_datacenter=(0,),
+        types=2,
+        servers=[(0, 1, 0), (0, 0)],
+        capacity=[1],
+        survives=[False],
+        amounts=[[8, 512]],
+        resources=[[512]],
+    )
+    kept, swapped = (TargetPlan(target=np.array(t, np.int32), parent_plan_id=None) for t in ([0, FREE], [FREE, 0]))
+    assert check_plan(snapshot, kept) == []
+    (violation,) = check_plan(snapshot, swapped)
+    assert violation.reason == "ShortfallGrows"
+    assert violation.message == "r0 would be short of 504 resource-0 instead of 0"
+
+
+def test_servers_for_a_resource_are_no_surplus():
+    snapshot = region(
+        msb_datacenter=(0,),
+        types=1,
+        servers=[(0, 0, 0)] * 4,
+        capacity=[1],
+        survives=[False],
+        amounts=[[256]],
+        resources=[[768]],
+    )
+    assert surplus_servers(snapshot, snapshot.servers.target).tolist() == [1]
+
+
+def test_a_resource_that_no_server_has_counts_in_full():
+    snapshot = region(msb_datacenter=(0,), servers=[(0, 0, 0)], capacity=[1], survives=[False])
+    snapshot = snapshot.with_resources(["gpus"])
+    snapshot = replace(snapshot, reservations=replace(snapshot.reservations, resources=np.array([[2.0]])))
+    covered = coverage_of(snapshot, snapshot.servers.target)
+    assert (covered.shortfall.tolist(), covered.unmet.tolist()) == ([1.0], [1.0])
+    assert plan_target_bindings(snapshot, EXACT).plan.target.tolist() == [0]
+
+
+def test_resources_that_no_reservation_asks_for_change_no_plan():
+    plain = random_region(np.random.default_rng(5), 200, 8)
+    rich = with_resources(plain, np.random.default_rng(6))
+    rich = replace(rich, reservations=replace(plain.reservations, resources=np.zeros((8, 2))))
+    limits = Limits(neighbourhoods_max=20)
+    one, other = plan_target_bindings(plain, limits), plan_target_bindings(rich, limits)
+    assert np.array_equal(one.plan.target, other.plan.target)
+    assert one.report.size == other.report.size
+    assert len(state_region(rich).problem.goals) == len(state_region(plain).problem.goals)
