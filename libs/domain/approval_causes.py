@@ -78,7 +78,7 @@ def _own_rru(spec: ReservationSpec, before: Reservation | None, catalogue: RruCa
 
 def _asks_for_more(before: ReservationSpec, spec: ReservationSpec, costs: CostTable) -> bool:
     """Return whether `spec` asks for more than `before`: more capacity or cost units, survival of another kind of
-    loss, a higher priority, a higher cost of moves, or fewer RRUs per server.
+    loss, a higher priority, a higher cost of moves, more of a resource, or fewer RRUs per server.
 
     Fewer RRUs per server are more to ask for, because the same capacity then takes more servers. So are shares of
     datacenters that add up to more servers.
@@ -89,6 +89,7 @@ def _asks_for_more(before: ReservationSpec, spec: ReservationSpec, costs: CostTa
         or not set(spec.kinds_survived) <= set(before.kinds_survived)
         or spec.priority > before.priority
         or spec.move_cost > before.move_cost
+        or any(amount > before.resources.get(name, 0.0) for name, amount in spec.resources.items())
         or any(rru < before.rru.get(hardware_type, np.inf) for hardware_type, rru in spec.rru.items())
     )
 
@@ -143,8 +144,8 @@ def _too_large_a_share(
     T = len(asked.hardware_types)
     there = np.bincount(asked.servers.hardware_type, minlength=T)
     taken = np.bincount(asked.servers.hardware_type[target == row], minlength=T)
-    rru = asked.reservations.rru[row]
-    short = np.divide(short_rru, rru, out=np.zeros(T), where=rru > 0)
+    rru = asked.shared_rru[row].T
+    short = np.divide(short_rru, rru, out=np.zeros(rru.shape), where=rru > 0).max(0)
     taken = np.minimum(taken + np.ceil(short - 1e-9).astype(np.int64), there)
     share = np.divide(taken, there, out=np.zeros(T), where=there > 0)
     most = int(share.argmax())

@@ -21,6 +21,7 @@ from libs.domain.reservation import (
 from libs.web.domain_limits import DomainLimitIn, DomainLimitOut
 from libs.web.model import Flag, Name, Number, RequestModel, ResponseModel, SomeName, Whole
 from libs.web.problems import FieldError, Problem, invalid
+from libs.web.resources import ResourceAmounts
 
 T = TypeVar("T")
 _Rru = Annotated[Number, Field(gt=0, le=1_000_000)]
@@ -50,6 +51,11 @@ class SpecIn(RequestModel):
     )
     workload_class: SomeName | None = Field(
         default=None, description="Class of the region's RRU catalogue, instead of rru; its RRUs follow the catalogue"
+    )
+    resources: ResourceAmounts = Field(
+        default_factory=dict,
+        description="Resource -> amount that must be there too, such as cores or memory_gib, after each of these "
+        "losses. A resource is a figure among the attributes of hardware types",
     )
     host_profile: Name = "default"
     survives_msb_loss: Flag = True
@@ -105,11 +111,12 @@ class SpecIn(RequestModel):
         base = before or ReservationSpec(capacity_rru=capacity_rru, rru=rru)
         survived = {"survives_msb_loss", "survives_loss_of"}
         terms = survived | {"host_profile", "msb_spread_limit", "rack_spread_limit", "affinity"}
-        kept = terms | {"priority", "move_cost", "msb_share_max", "datacenters", "starts_at", "ends_at"}
+        kept = terms | {"priority", "move_cost", "msb_share_max", "datacenters", "resources", "starts_at", "ends_at"}
         values = {name: getattr(self if name in self.model_fields_set else base, name) for name in kept}
         values["domain_limits"] = self._limits() if "domain_limits" in self.model_fields_set else base.domain_limits
         for name in ("datacenters", "survives_loss_of"):
             values[name] = tuple(sorted(set(values[name])))
+        values["resources"] = dict(sorted(values["resources"].items()))
         own = self.rru is not None or unit is CapacityUnit.COUNT
         values["workload_class"] = (
             self.workload_class if own or "workload_class" in self.model_fields_set else base.workload_class
@@ -152,6 +159,7 @@ class SpecOut(ResponseModel):
     capacity_rru: float
     rru: dict[str, float]
     unit: CapacityUnit
+    resources: dict[str, float]
     workload_class: str | None = Field(description="Class of the catalogue that rru follows; null: rru is its own")
     host_profile: str
     survives_msb_loss: bool

@@ -38,6 +38,14 @@ CountOption = Annotated[
 TypesOption = Annotated[
     list[str] | None, typer.Option("--hardware-type", "--type", "-t", metavar="TYPE", help="with --count; repeatable")
 ]
+ResourceOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--resource",
+        metavar="NAME=AMOUNT",
+        help="a resource that must be there beside the capacity, such as memory_gib=4000; repeatable",
+    ),
+]
 HostProfileOption = Annotated[str | None, typer.Option(help="how its servers are set up")]
 SurvivesOption = Annotated[
     bool | None,
@@ -102,6 +110,7 @@ def spec_of(
     rru: RruOption = None,
     count: CountOption = None,
     hardware_type: TypesOption = None,
+    resource: ResourceOption = None,
     host_profile: HostProfileOption = None,
     survive_msb_loss: SurvivesOption = None,
     survive_loss_of: SurvivesLossOfOption = None,
@@ -128,6 +137,7 @@ def spec_of(
         "rru": _pairs(rru, "--rru", float),
         "count": count,
         "hardware_types": list(hardware_type) if hardware_type else None,
+        "resources": _pairs(resource, "--resource", float),
         "host_profile": host_profile,
         "survives_msb_loss": survive_msb_loss,
         "survives_loss_of": list(survive_loss_of) if survive_loss_of else None,
@@ -179,6 +189,7 @@ def _domain_limits(
 
 _FORMS = {"--rru": "TYPE=RRU, such as hw-01=1.5", "--affinity": "DATACENTER=SHARE, such as dc-01=0.5"}
 _FORMS |= {
+    "--resource": "NAME=AMOUNT, such as memory_gib=4000",
     "--within": "KIND=DOMAINS, such as network_block=1",
     "--servers-max": "KIND=SERVERS, such as msb=2",
     "--share-max": "KIND=SHARE, such as msb=0.25",

@@ -22,6 +22,7 @@ from libs.web.domain_kinds import wrong_kinds
 from libs.web.domain_limits import wrong_limits
 from libs.web.names import unknown_name
 from libs.web.problems import FieldError, Problem, invalid
+from libs.web.resources import wrong_resources
 from libs.web.rru_classes import with_class
 from services.portal.due_windows import require_window
 
@@ -178,6 +179,7 @@ def _require_known(tx: Transaction, region: Region, spec: ReservationSpec) -> No
     ]
     errors += wrong_kinds(tx, region, spec.survives_loss_of)
     errors += wrong_limits(tx, region, spec.domain_limits)
+    errors += wrong_resources(tx, spec.resources)
     if errors:
         raise invalid(*errors)
 

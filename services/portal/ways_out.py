@@ -72,7 +72,7 @@ def _fewer_conditions(case: Case, judgement: Judgement) -> list[dict[str, Any]]:
     if judgement.reason == "QuotaExceeded":
         return []
     dropped = {"survives_msb_loss": False, "survives_loss_of": (), "datacenters": (), "msb_share_max": None}
-    dropped["domain_limits"] = ()
+    dropped |= {"domain_limits": (), "resources": {}}
     return [{name: to} for name, to in dropped.items() if getattr(spec, name) not in (to, None)][:WAYS_MAX]
 
 

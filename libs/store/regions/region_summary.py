@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 import sqlalchemy as sa
 
+from libs.domain.power import FULL_W, IDLE_W
 from libs.domain.region_summary import HardwareTypeSummary, RegionSummary, ShortReservation
 from libs.domain.server_counts import ServerCounts
 from libs.store.capacity.coverage import SHORT, coverage_query
@@ -13,6 +15,7 @@ from libs.store.capacity.readiness import load_region_readiness
 from libs.store.capacity.readiness_history import load_worst
 from libs.store.fleet.known_names import placed_kinds
 from libs.store.fleet.regions import load_region
+from libs.store.fleet.resources import load_amounts
 from libs.store.platform.database import Transaction
 from libs.store.platform.load_figures import load_last_solves
 from libs.store.regions.server_counts import count_by_place
@@ -56,12 +59,27 @@ def load_region_summary(tx: Transaction, region_name: str) -> RegionSummary:
     )
 
 
-def load_type_counts(tx: Transaction, region_name: str) -> tuple[tuple[HardwareTypeSummary, ...], Sequence[str]]:
-    """Return the hardware types of a region's summary, and the further kinds of domain of which its servers have
-    places. Raises NotFound.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TypeCounts:
+    """What a request may name: the hardware types of a region, the further kinds of domain of which its servers have
+    places, and the resources of which they have amounts. All are in order of name.
     """
+
+    types: tuple[HardwareTypeSummary, ...]
+    domain_kinds: tuple[str, ...]
+    resources: tuple[str, ...]
+
+
+def load_type_counts(tx: Transaction, region_name: str) -> TypeCounts:
+    """Return what a request may name. Raises NotFound."""
     types = _by_type(count_by_place(tx, region_name))
-    return types, placed_kinds(tx, load_region(tx, region_name).region_id)
+    amounts = load_amounts(tx)
+    found = {resource for one in types for resource in amounts.get(one.hardware_type, {})}
+    return TypeCounts(
+        types=types,
+        domain_kinds=tuple(placed_kinds(tx, load_region(tx, region_name).region_id)),
+        resources=tuple(sorted(found - {IDLE_W, FULL_W})),
+    )
 
 
 def _by_type(places: Iterable[ServerCounts]) -> tuple[HardwareTypeSummary, ...]:

@@ -22,12 +22,18 @@ class TypeCountsOut(ResponseModel):
     domain_kinds: list[str] = Field(
         description="Further kinds of domain of which servers have places; survives_loss_of of a request may name them"
     )
+    resources: list[str] = Field(
+        description="Figures that its hardware types have among their attributes, such as cores, without watts; "
+        "resources of a request may name them"
+    )
 
 
 @router.get("/{region}/type-counts", operation_id="count_servers_by_type", responses=problems(404))
 def get_type_counts(region: RegionName, context: Context) -> TypeCountsOut:
     """Count the servers of a region by hardware type. The summary has the same counts, and takes longer."""
     with context.database.snapshot() as tx:
-        types, kinds = load_type_counts(tx, region)
-    items = [HardwareTypeSummaryOut.model_validate(one) for one in types]
-    return TypeCountsOut(region=region, items=items, domain_kinds=list(kinds))
+        found = load_type_counts(tx, region)
+    items = [HardwareTypeSummaryOut.model_validate(one) for one in found.types]
+    return TypeCountsOut(
+        region=region, items=items, domain_kinds=list(found.domain_kinds), resources=list(found.resources)
+    )

@@ -24,6 +24,8 @@ KIND_PREFIX = "survives:"
 """Prefix of the form's field that names a further kind of domain whose loss is survived."""
 WITHIN_PREFIX = "within:"
 """Prefix of the form's field with the most domains of a kind that may hold the servers. Only new requests have it."""
+RESOURCE_PREFIX = "resource:"
+"""Prefix of the form's field with the amount of a resource."""
 _EVERY_KIND = ("datacenter", "msb")
 _KINDS = {"granted": "good", "degraded": "warn", "rejected": "bad", "awaiting_approval": "info"}
 _CHANGES: Mapping[str, Callable[[str, Any], str]] = {
@@ -33,6 +35,7 @@ _CHANGES: Mapping[str, Callable[[str, Any], str]] = {
     "msb_share_max": lambda name, value: "do without its hard limit on the share of an MSB",
     "datacenters": lambda name, value: "allow every datacenter",
     "domain_limits": lambda name, value: "do without its hard limits per kind of domain",
+    "resources": lambda name, value: "do without its resources",
 }
 """Field of a change that the API offers -> its words."""
 _FIELDS = frozenset({"capacity_rru", "survives_msb_loss"})
@@ -58,7 +61,7 @@ def show_ask(visit: Visit) -> Shown | Response:
         except ApiProblem as problem:
             if problem.status not in _REFUSED:
                 raise
-            wrong = {name.removeprefix("spec."): said for name, said in problem.fields.items()}
+            wrong = {_field_of(name): said for name, said in problem.fields.items()}
             refused, busy = "" if wrong else problem.detail, problem.status == 429
         else:
             if not dry_run:
@@ -82,6 +85,7 @@ def show_ask(visit: Visit) -> Shown | Response:
             "types": counts["items"],
             "kinds": counts["domain_kinds"],
             "limited_kinds": () if subject else (*_EVERY_KIND, *counts["domain_kinds"]),
+            "resources": sorted({*counts["resources"], *_named(form, RESOURCE_PREFIX)}),
             "classes": classes,
             "subject": subject,
             "keeps_start": subject is not None and subject.reservation is not None,
@@ -119,6 +123,7 @@ def _prefilled(visit: Visit, subject: Subject | None) -> dict[str, str]:
             "starts_at": _for_input(spec["starts_at"]),
             "ends_at": _for_input(spec["ends_at"]),
             **{f"{KIND_PREFIX}{kind}": "on" for kind in spec["survives_loss_of"]},
+            **{f"{RESOURCE_PREFIX}{name}": f"{amount:.15g}" for name, amount in spec["resources"].items()},
         }
         if not spec["workload_class"]:
             form |= {f"{RRU_PREFIX}{kind}": f"{rru:g}" for kind, rru in spec["rru"].items()}
@@ -143,6 +148,8 @@ def _spec(form: Mapping[str, str]) -> Json:
         "survives_loss_of": _kinds(form),
         "priority": int(read_number(form, "priority") or 0),
     }
+    if any(key.startswith(RESOURCE_PREFIX) for key in form):
+        spec["resources"] = _resources(form)
     within = _within(form)
     if within:
         spec["domain_limits"] = [{"kind": kind, "domains_max": most} for kind, most in within.items()]
@@ -202,7 +209,24 @@ def _what_if(region: str, form: Mapping[str, str], subject: Subject | None, answ
 
 def _kinds(form: Mapping[str, str]) -> list[str]:
     """Return the further kinds of domain that are ticked."""
-    return [key.removeprefix(KIND_PREFIX) for key in form if key.startswith(KIND_PREFIX) and form[key]]
+    return _named(form, KIND_PREFIX)
+
+
+def _field_of(name: str) -> str:
+    """Return the form's field for a field of the request."""
+    field = name.removeprefix("spec.")
+    return field.replace("resources.", RESOURCE_PREFIX, 1) if field.startswith("resources.") else field
+
+
+def _named(form: Mapping[str, str], prefix: str) -> list[str]:
+    """Return the names of the fields with a prefix that are filled in, without the prefix."""
+    return [key.removeprefix(prefix) for key in form if key.startswith(prefix) and form[key]]
+
+
+def _resources(form: Mapping[str, str]) -> dict[str, float]:
+    """Return the amount of each resource that the form asks for. Raises WrongField."""
+    found = {name: read_number(form, f"{RESOURCE_PREFIX}{name}") for name in _named(form, RESOURCE_PREFIX)}
+    return {name: amount for name, amount in found.items() if amount}
 
 
 def _within(form: Mapping[str, str]) -> dict[str, int]:
@@ -232,6 +256,11 @@ def _command(region: str, subject: Subject | None, form: Mapping[str, Any]) -> t
         given = ["--class", form["workload_class"]]
     owner = ("--owner", form.get("owner") or "OWNER")
     given += [part for kind in _kinds(form) for part in ("--survive-loss-of", kind)]
+    given += [
+        part
+        for name in _named(form, RESOURCE_PREFIX)
+        for part in ("--resource", f"{name}={form[f'{RESOURCE_PREFIX}{name}']}")
+    ]
     most = {key: form[key] for key in form if key.startswith(WITHIN_PREFIX) and form[key]}
     given += [part for key in most for part in ("--within", f"{key.removeprefix(WITHIN_PREFIX)}={most[key]}")]
     return ("create", form.get("name") or "NAME", *place, *owner, *given, *capacity)

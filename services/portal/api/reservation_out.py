@@ -9,12 +9,13 @@ from typing import Literal
 from pydantic import Field
 
 from libs.domain.readiness import Readiness, ReadinessHistory, readiness_of
-from libs.domain.reservation import Coverage, Reservation, ReservationKind
+from libs.domain.reservation import Coverage, HeldResource, Reservation, ReservationKind
 from libs.domain.reservation_motion import ReservationMotion
 from libs.domain.reservation_phase import ReservationPhase
 from libs.store.capacity.reservation_servers import ServerCount
 from libs.web.model import ResponseModel
 from libs.web.motion_out import LoanSummaryOut, UrgentSummaryOut
+from libs.web.resources import ResourceStatus, resource_statuses
 from libs.web.specs import SpecOut
 from libs.web.wait_out import DepartureWaitOut
 
@@ -77,6 +78,7 @@ class ReservationStatus(ResponseModel):
     held_after_further_losses: list[FurtherLossOut] = Field(
         description="The worst loss of each further kind of domain in survives_loss_of"
     )
+    resources: list[ResourceStatus] = Field(description="The resources that it asks for beside RRU, in order of name")
     availability_30d: float | None = Field(
         description="Share of the watched time of the last 30 days in which Ready was True; null: never watched"
     )
@@ -144,6 +146,7 @@ def reservation_out(
             held_rru=reservation.held.total_rru,
             held_after_msb_loss_rru=reservation.held.total_rru - reservation.held.worst_msb_rru,
             held_after_further_losses=further_losses(reservation),
+            resources=resource_statuses(reservation),
             availability_30d=history.availability.share,
             watched_30d_s=history.availability.watched_s,
             numbers=_numbers(reservation),
@@ -187,16 +190,19 @@ def ready_condition(reservation: Reservation, history: ReadinessHistory, motion:
     elif state is Readiness.HELD:
         kinds = reservation.spec.kinds_survived
         loss = f" after the loss of any one {' or '.join(kinds)}" if kinds else ""
-        message = f"Holds {held.left_rru:g} of {promised:g} RRU{loss}."
+        message = f"Holds {_amounts(held, promised, survive=True)}{loss}."
     elif state is Readiness.SURVIVES_LOSS:
         lost = next(one.kind for one in held.survived if one.is_loss)
-        message = f"Holds {held.total_rru:g} of {promised:g} RRU while one {lost} is down or in maintenance."
+        message = f"Holds {_amounts(held, promised, survive=False)} while one {lost} is down or in maintenance."
     else:
         loss = f" after the loss of {held.worst.words}" if held.worst is not None else ""
+        scarce = held.scarce(promised)
+        if scarce is not None:
+            loss = " after its worst loss" if held.worst is not None else ""
         before = "It held its promise before and lost servers. " if state is Readiness.CAPACITY_LOST else ""
         message = (
-            f"Holds {held.left_rru:g} of {promised:g} RRU{loss}. {before}The targets give "
-            f"{reservation.target.total_rru:g}: `plimsoll get moves` shows the servers on their way."
+            f"Holds {_scarcest(held, promised, scarce)}{loss}. {before}The targets give "
+            f"{_given(reservation.target, scarce)}: `plimsoll get moves` shows the servers on their way."
         )
     if motion.urgent is not None:
         message = f"{message} {motion.urgent.message}"
@@ -208,6 +214,27 @@ def ready_condition(reservation: Reservation, history: ReadinessHistory, motion:
         observed_generation=reservation.generation,
         last_transition=last.since_at if last is not None and last.readiness.status is state.status else None,
     )
+
+
+def _amounts(held: Coverage, promised_rru: float, *, survive: bool) -> str:
+    """Return what is held of the RRU and of each resource, with or without the worst loss."""
+    parts = [f"{held.left_rru if survive else held.total_rru:g} of {promised_rru:g} RRU"]
+    parts += [f"{one.left if survive else one.total:g} of {one.asked:g} {one.resource}" for one in held.resources]
+    return " and ".join(parts)
+
+
+def _scarcest(held: Coverage, promised_rru: float, scarce: HeldResource | None) -> str:
+    """Return what is left after the worst loss, of the RRU or of the resource that lacks most."""
+    if scarce is None:
+        return f"{held.left_rru:g} of {promised_rru:g} RRU"
+    return f"{scarce.left:g} of {scarce.asked:g} {scarce.resource}"
+
+
+def _given(target: Coverage, scarce: HeldResource | None) -> str:
+    """Return what the targets give of the RRU, or of the resource `scarce`."""
+    if scarce is None:
+        return f"{target.total_rru:g}"
+    return next((f"{one.total:g}" for one in target.resources if one.resource == scarce.resource), "0")
 
 
 def _granted(reservation: Reservation) -> Condition:

@@ -19,6 +19,7 @@ from libs.web.model import Name, Number, RequestModel, SomeName, Whole
 from libs.web.names import unknown_name
 from libs.web.policy_model import policy_change
 from libs.web.problems import ERRORS_MAX, FieldError, Problem, invalid
+from libs.web.resources import wrong_resources
 from libs.web.rru_classes import with_class
 from libs.web.specs import SpecIn
 
@@ -91,7 +92,8 @@ def to_what_if(tx: Transaction, region: Region, body: SimulationIn) -> WhatIf:
     for k, new in enumerate(body.create):
         try:
             spec = new.spec.to_spec()
-            if wrong := wrong_kinds(tx, region, spec.survives_loss_of):
+            wrong = [*wrong_kinds(tx, region, spec.survives_loss_of), *wrong_resources(tx, spec.resources)]
+            if wrong:
                 raise invalid(*wrong)
             specs.append(with_class(tx, region.region_id, spec))
         except Problem as problem:

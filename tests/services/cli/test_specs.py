@@ -39,3 +39,11 @@ def test_limits_of_one_kind_are_one_entry() -> None:
     }
     with pytest.raises(typer.BadParameter, match="network_block=1"):
         spec_of(within=["network_block"])
+
+
+def test_resources_are_pairs_of_a_name_and_an_amount() -> None:
+    assert spec_of(resource=["cores=1000", "memory_gib=4000.5"]) == {
+        "resources": {"cores": 1000.0, "memory_gib": 4000.5}
+    }
+    with pytest.raises(typer.BadParameter, match="memory_gib=4000"):
+        spec_of(resource=["cores"])
