@@ -77,8 +77,8 @@ def _own_rru(spec: ReservationSpec, before: Reservation | None, catalogue: RruCa
 
 
 def _asks_for_more(before: ReservationSpec, spec: ReservationSpec, costs: CostTable) -> bool:
-    """Return whether `spec` asks for more than `before`: more capacity or cost units, survival of another kind of
-    loss, a higher priority, a higher cost of moves, more of a resource, or fewer RRUs per server.
+    """Return whether `spec` asks for more than `before`: more capacity, resources or cost units, survival of another
+    kind of loss, a higher priority or cost of moves, or fewer RRUs per server.
 
     Fewer RRUs per server are more to ask for, because the same capacity then takes more servers. So are shares of
     datacenters that add up to more servers.

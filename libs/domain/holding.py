@@ -26,7 +26,7 @@ class Holding:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ResourceHoldings:
-    """What reservations hold of one resource that they ask for beside RRU, as shares of their promise in RRU.
+    """The holdings of one resource that reservations ask for beside RRU, as shares of their promise in RRU.
 
     holdings   of the reservations that ask for it
     shares     (reservation id, hardware type id) -> worth of one server; absent: it gives nothing of the resource

@@ -59,7 +59,8 @@ class LossAxis:
     def columns_of(self, domain: Indices) -> Indices:
         """Return the columns (N, M L) of servers, of all measures, for those of the first measure (N, L)."""
         starts = np.arange(self.measures, dtype=domain.dtype) * self.width
-        return np.asarray((starts[:, None] + domain[:, None, :]).reshape(len(domain), -1))
+        columns = starts[:, None] + domain[:, None, :]
+        return np.asarray(columns.reshape(len(domain), self.measures * domain.shape[1]))
 
     def values_of(self, worth: Floats) -> Floats:
         """Return the values (N, M L) at the columns of servers, for their worth (N, M) in each measure."""

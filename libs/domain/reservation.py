@@ -93,7 +93,7 @@ class ReservationSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldResource:
-    """What a set of bindings gives a reservation of one resource that it asks for.
+    """The amount of one resource that a set of bindings gives a reservation.
 
     asked, total   units that it asks for, and those of all servers
     left           units that are left after the worst loss that it must survive

@@ -106,10 +106,9 @@ def off_affinity_rru(snapshot: FleetSnapshot, binding: Indices) -> Floats:
 def check_regression(snapshot: FleetSnapshot, target: Indices) -> list[Violation]:
     """Return a violation for each reservation that the plan leaves worse off.
 
-    A constraint may not regress from its initial value (RAS, 3.5.1). The value of a reservation is its unmet RRU, of
-    all measures, plus its RRU outside the affinity bands, each weighted by the policy (ADR 0012). If `policy.fix_first`
-    is off, the sum over all reservations counts, weighted by priority and cost units: one may lose as much as the
-    others gain.
+    A constraint may not regress from its initial value (RAS, 3.5.1). The value of a reservation is its unmet RRU plus
+    its RRU outside the affinity bands, each weighted by the policy (ADR 0012). If `policy.fix_first` is off, the sum
+    over all reservations counts, weighted by priority and cost units: one may lose as much as the others gain.
     """
     q, policy = snapshot.reservations, snapshot.policy
     short = unmet_rru(snapshot, snapshot.servers.target), unmet_rru(snapshot, target)

@@ -22,7 +22,7 @@ ResourceAmounts = Annotated[
 
 
 class ResourceStatus(ResponseModel):
-    """What a reservation has of one resource that it asks for, in units of the resource."""
+    """The amounts of one resource that a reservation asks for and has, in units of the resource."""
 
     resource: str
     asked: float = Field(description="Promised amount")

@@ -166,5 +166,11 @@ def _terms(snapshot: FleetSnapshot, binding: Indices) -> Floats:
     """Return the terms of each reservation, (R, terms)."""
     q, covered = snapshot.reservations, coverage_of(snapshot, binding)
     spread = above_share(covered.by_msb, q.msb_spread_limit[:, None], q.capacity_rru[:, None]).sum(1)
-    one = (spread, *covered.buffers, *covered.missing, *covered.lacks.reshape(-1, len(q)), surplus_servers(snapshot, binding))
+    one = (
+        spread,
+        *covered.buffers,
+        *covered.missing,
+        *covered.lacks.reshape(-1, len(q)),
+        surplus_servers(snapshot, binding),
+    )
     return np.column_stack([*one, covered.off_affinity])

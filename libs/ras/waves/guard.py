@@ -41,7 +41,7 @@ class Guard:
     def lacks(self, reservation_ids: Ints, places: Ints, rru: Floats, *, hold: bool = False) -> Floats:
         """Return the RRU (N,) that a reservation would lack if one server left it, for N servers, each judged alone. A
         reservation must keep a capacity at the level *survive*, or with `hold` at the level *hold*. If the value is
-        above 0, the server may not leave. Of all measures, the largest lack counts.
+        above 0, the server may not leave. The largest lack over the measures counts.
 
         places   (N, L) the domains of each server, as in `Place`
         """

@@ -61,8 +61,8 @@ def load_region_summary(tx: Transaction, region_name: str) -> RegionSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TypeCounts:
-    """What a request may name: the hardware types of a region, the further kinds of domain of which its servers have
-    places, and the resources of which they have amounts. All are in order of name.
+    """The names that a request may give: the hardware types of a region, the further kinds of domain of which its
+    servers have places, and the resources of which they have amounts. All are in order of name.
     """
 
     types: tuple[HardwareTypeSummary, ...]
@@ -71,7 +71,7 @@ class TypeCounts:
 
 
 def load_type_counts(tx: Transaction, region_name: str) -> TypeCounts:
-    """Return what a request may name. Raises NotFound."""
+    """Return the names that a request may give. Raises NotFound."""
     types = _by_type(count_by_place(tx, region_name))
     amounts = load_amounts(tx)
     found = {resource for one in types for resource in amounts.get(one.hardware_type, {})}

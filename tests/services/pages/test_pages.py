@@ -200,6 +200,29 @@ def test_an_owner_asks_resizes_and_is_sent_to_the_decision(log_in, world, api) -
     assert (stale.status_code, 'role="alert"' in stale.text) == (422, True)
 
 
+def test_an_owner_asks_for_memory_beside_the_capacity(log_in, world, api) -> None:
+    types = api.get("/v1/regions/east/type-counts").json()["items"]
+    kind = f"/v1/hardware-types/{max(types, key=lambda one: one['free'])['hardware_type']}"
+    known = api.get(kind)
+    put = {"attributes": known.json()["attributes"] | {"memory_gb": 192}}
+    assert api.put(kind, json=put, headers={"If-Match": known.headers["etag"]}).status_code == 200
+    browser = log_in(world.owner)
+    assert 'name="resource:memory_gb"' in browser.get("/regions/east/ask").text
+    form = ASK | {"name": "rich", "resource:memory_gb": "150", "resource:vcpu": "", "action": "ask", "key": "0b2d-rich"}
+    refused = browser.post("/regions/east/ask", data=form | {"resource:memory_gb": "-1"})
+    assert (refused.status_code, 'id="resource:memory_gb-wrong"' in refused.text) == (422, True)
+    assert "--resource memory_gb=150" in browser.post("/regions/east/ask", data=form | {"action": "check"}).text
+    assert browser.post("/regions/east/ask", data=form).status_code == 303
+    world.live(2)
+    row = api.get("/v1/reservations", params={"region": "east", "name": "rich"}).json()["items"][0]
+    assert row["spec"]["resources"] == {"memory_gb": 150}
+    memory = row["status"]["resources"][0]
+    assert memory["target"] > 0
+    said = text_of(browser.get("/regions/east/reservations/rich").text)
+    assert f"And memory_gb 150; holds {memory['held']:g}, {memory['held_after_loss']:g} after the worst loss" in said
+    assert 'value="150"' in browser.get("/regions/east/ask?resize=rich").text
+
+
 def test_a_start_ahead_says_whether_it_is_a_promise_before_and_after_it_is_asked(log_in, world, api) -> None:
     browser = log_in(world.owner)
     starts_at = (world.platform.clock.now() + timedelta(days=3)).strftime("%Y-%m-%dT%H:%M")
