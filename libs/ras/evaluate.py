@@ -148,7 +148,8 @@ def coverage_of(snapshot: FleetSnapshot, binding: Indices) -> Coverage:
     surviving, counts = left.min(0), np.array(survives)
     counts[0] |= ~counts.any(0)
     held, after, lacks = [], [], []
-    for one in snapshot.measures[1:]:
+    further = snapshot.measures[1:]
+    for one in further:
         amount = one.rru[binding[rows], snapshot.servers.hardware_type[rows]]
         has = np.bincount(binding[rows], amount, R)
         kept = np.array([has - _largest(loss, binding[rows], rows, amount, R) for loss in snapshot.losses])
@@ -165,9 +166,9 @@ def coverage_of(snapshot: FleetSnapshot, binding: Indices) -> Coverage:
         shortfall=np.maximum(q.capacity_rru - surviving, 0.0),
         buffers=np.array(buffers),
         missing=np.maximum(q.capacity_rru - left, 0.0) * counts,
-        held=np.array(held).reshape(-1, R),
-        held_after=np.array(after).reshape(-1, R),
-        lacks=np.array(lacks).reshape(-1, len(counts), R).swapaxes(0, 1),
+        held=np.array(held).reshape(len(further), R),
+        held_after=np.array(after).reshape(len(further), R),
+        lacks=np.array(lacks).reshape(len(further), len(counts), R).swapaxes(0, 1),
         fullest=np.array(fullest, np.int32),
         by_msb=by_msb,
         off_affinity=np.maximum(np.nan_to_num(off, nan=0.0), 0.0),

@@ -170,7 +170,7 @@ def _terms(snapshot: FleetSnapshot, binding: Indices) -> Floats:
         spread,
         *covered.buffers,
         *covered.missing,
-        *covered.lacks.reshape(-1, len(q)),
+        *np.concatenate(covered.lacks),
         surplus_servers(snapshot, binding),
     )
     return np.column_stack([*one, covered.off_affinity])

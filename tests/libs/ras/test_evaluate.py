@@ -5,6 +5,7 @@ import pytest
 
 from libs.domain.fleet import DELETED, FREE
 from libs.ras.evaluate import coverage_of, evaluate
+from libs.ras.phases.kept_terms import worse_off
 from tests.builders.random_region import region
 
 
@@ -65,3 +66,11 @@ def test_expression_5_holds_by_shape_and_limits_without_capacity_are_zero():
     snapshot = region(servers=[(0, 0)], capacity=[0], survives=[False], msb_limit=[np.inf], rack_limit=[0.5])
     found = score(snapshot, 0)
     assert (found.msb_spread, found.rack_spread) == (0.0, 2.0)
+
+
+def test_a_region_without_reservations_costs_nothing():
+    snapshot = region(servers=[(0, 0), (1, 0)], capacity=[])
+    covered = coverage_of(snapshot, np.array([FREE, FREE], np.int32))
+    assert (covered.shortfall.shape, covered.held.shape, covered.lacks.shape) == ((0,), (0, 0), (1, 0, 0))
+    assert score(snapshot, FREE, FREE).total == 0
+    assert not worse_off(snapshot, *np.full((2, 2), FREE, np.int32)).size
