@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import ceil, floor
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 
 from libs.domain.arrays import Floats, Indices, Names
 from libs.domain.fleet import FleetSnapshot
@@ -50,16 +51,42 @@ def most_cost_units(spec: ReservationSpec, table: CostTable) -> float:
     b[t]    servers of the embedded buffer: those of the fullest MSB, if they are spread over the MSBs as evenly as the
             bands and the allowed datacenters let them; or of the fullest domain of a further kind that is survived, if
             they are spread over its domains evenly; the largest of these; 0 if none
-    A resource that is asked for counts like the capacity: it needs its own number of servers, and the largest counts.
     M h[t]  the most that the hard limit on one MSB lets M MSBs hold
 
-    The formula and its limits: docs/designs/0026-units-of-the-operators.md.
+    Each resource that is asked for has such numbers too, and more than the largest may count: see `_most_together`. The
+    formula and its limits: docs/designs/0026-units-of-the-operators.md and 0058-vectors-of-resources.md.
     """
-    each = [(name, rru) for name, rru in spec.rru.items()]
+    names = [*spec.rru]
+    units, rru = np.array([table.of(name) for name in names]), np.array([*spec.rru.values()])
+    gives = [rru]
     for resource, asked in spec.resources.items():
-        amounts = ((name, table.amounts.get(name, {}).get(resource, 0.0)) for name in spec.rru)
-        each += [(name, amount * spec.capacity_rru / asked) for name, amount in amounts if amount > 0]
-    return max((table.of(name) * _servers(spec, rru, table) for name, rru in each), default=0.0)
+        amount = np.array([table.amounts.get(name, {}).get(resource, 0.0) for name in names])
+        gives.append(amount * (spec.capacity_rru / asked))
+
+    def cost(of: Floats, beyond_rru: float) -> Floats:
+        pairs = zip(rru.tolist(), of.tolist(), strict=True)
+        return units * [_servers(spec, own, one, table, beyond_rru) if one > 0 else 0.0 for own, one in pairs]
+
+    return _most_together(np.array(gives), cost) if names else 0.0
+
+
+def _most_together(gives: Floats, cost: Callable[[Floats, float], Floats]) -> float:
+    """Return the most cost units of servers of which none is needless.
+
+    Servers of a type are alike, so all are needed for the same measure. Two bounds follow, and the lower one counts:
+    - Each type serves one measure. The dearest choice of a different type for each measure counts.
+    - Some measure is given by all servers together, and the last one of them exceeds it by what one server gives. This
+      needs types that all give something of each measure.
+
+    gives  (M, T)  what a server of each type gives of each measure, in RRU
+    cost   returns the cost units (T,) of the servers that give a measure, if all are of one type, from what one server
+           gives (T,), and from what they give beyond what is asked
+    """
+    each = np.array([cost(of, 0.0) for of in gives])
+    most = float(each[linear_sum_assignment(each, maximize=True)].sum())
+    if len(gives) > 1 and (gives > 0).all():
+        most = min(most, max(float(cost(of, of.max()).max()) for of in gives))
+    return most
 
 
 def held_cost_units(snapshot: FleetSnapshot, row: int, target: Indices, table: CostTable) -> float:
@@ -82,15 +109,19 @@ def listed_units(types: Names, units: Mapping[str, float]) -> Floats:
     return np.array([units.get(str(name), DEFAULT) for name in types], np.float64)
 
 
-def _servers(spec: ReservationSpec, rru: float, table: CostTable) -> float:
-    """Return the most servers that a reservation may come to hold, if each gives `rru`."""
+def _servers(spec: ReservationSpec, rru: float, gives_rru: float, table: CostTable, beyond_rru: float) -> float:
+    """Return the most servers that a reservation may come to hold, if each is worth `rru`.
+
+    gives_rru   what each gives of a measure, where `capacity_rru` stands for all that is asked of it
+    beyond_rru  what they give beyond what is asked
+    """
     capacity = spec.capacity_rru
     msbs = {name: number for name, number in table.msbs.items() if not spec.datacenters or name in spec.datacenters}
     bands = {name: share for name, share in spec.affinity.items() if not spec.datacenters or name in spec.datacenters}
     tolerance = table.affinity_tolerance
     least = {name: _count(max(0.0, share - tolerance) * capacity / rru) for name, share in bands.items()}
     most = {name: _room((share + tolerance) * capacity / rru) for name, share in bands.items()}
-    needed = _count(capacity / rru)
+    needed = _count((capacity + beyond_rru) / gives_rru)
     fullest = _fullest_msb(needed, msbs, least, most) if spec.survives_msb_loss else 0.0
     for kind in spec.survives_loss_of:
         fullest = max(fullest, _count(needed / max(1, table.domains.get(kind, 1) - 1)))

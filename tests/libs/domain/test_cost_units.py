@@ -101,3 +101,42 @@ def test_it_is_finite_and_never_below_what_the_capacity_takes(capacity: float, r
 def test_no_choice_of_unit_makes_the_same_servers_cheaper(capacity: float, scale: float) -> None:
     """Ten times the RRU at ten times the worth are the same servers."""
     assert most(capacity * scale, rru={"big": 3 * scale}) == pytest.approx(most(capacity, rru={"big": 3.0}), abs=2.5)
+
+
+AMOUNT = st.sampled_from([0.0, 1.0, 2.0, 5.0])
+
+
+@given(
+    st.integers(1, 8),
+    st.lists(st.tuples(st.integers(1, 8), AMOUNT, AMOUNT), max_size=2),
+    st.tuples(st.sampled_from([1.0, 3.0]), st.sampled_from([1.0, 3.0])),
+)
+def test_no_plan_without_needless_servers_takes_more_for_its_resources(
+    capacity: int, resources: list[tuple[int, float, float]], rru: tuple[float, float]
+) -> None:
+    table = CostTable(
+        units={"big": 2.5},
+        msbs={"dc-00": 4},
+        affinity_tolerance=0.05,
+        amounts={
+            name: {f"r{k}": of[column] for k, (_, *of) in enumerate(resources)}
+            for column, name in enumerate(("small", "big"))
+        },
+    )
+    asked = {f"r{k}": float(amount) for k, (amount, *_) in enumerate(resources)}
+    spec = ReservationSpec(
+        capacity_rru=capacity,
+        rru=dict(zip(("small", "big"), rru, strict=True)),
+        resources=asked,
+        survives_msb_loss=False,
+    )
+
+    def enough(small: int, big: int) -> bool:
+        return all(small * of[0] + big * of[1] >= wanted for wanted, *of in [(capacity, *rru), *resources])
+
+    held = [
+        small + 2.5 * big
+        for small, big in itertools.product(range(9), repeat=2)
+        if enough(small, big) and not (small and enough(small - 1, big)) and not (big and enough(small, big - 1))
+    ]
+    assert most_cost_units(spec, table) >= max(held, default=0.0)

@@ -127,10 +127,12 @@ def test_wrong_resources_are_refused_with_their_field(
 
 
 def test_resources_count_toward_the_quota(client: TestClient, assess_all) -> None:
-    """2 RRU take 2 servers and 1 as a buffer; 3000 GiB may take all 24 of the servers with least memory."""
+    """2 RRU take 2 servers and 1 as a buffer. 3000 GiB may take 24 of those with least memory, and 12 as a buffer.
+    The capacity may take 3 of the other type beside them.
+    """
     small, large = (
         client.post("/v1/capacity-requests?dry_run=true", json=body).json()["status"]["numbers"]["cost_units"]
         for body in (asking(), asking(memory_gib=3000))
     )
     assert small == 3.0
-    assert large == 24 + 12
+    assert large == 24 + 12 + 3
