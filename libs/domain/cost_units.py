@@ -50,7 +50,8 @@ def most_cost_units(spec: ReservationSpec, table: CostTable) -> float:
     a[t,d]  least number of them in datacenter d, by the lower bounds of the affinity bands
     b[t]    servers of the embedded buffer: those of the fullest MSB, if they are spread over the MSBs as evenly as the
             bands and the allowed datacenters let them; or of the fullest domain of a further kind that is survived, if
-            they are spread over its domains evenly; the largest of these; 0 if none
+            they are spread over its domains evenly; the largest of these; 0 if none. If the bands follow another
+            reservation, those of the fullest MSB of the datacenter with fewest
     M h[t]  the most that the hard limit on one MSB lets M MSBs hold
 
     Each resource that is asked for has such numbers too, and more than the largest may count: see `_most_together`. The
@@ -123,6 +124,8 @@ def _servers(spec: ReservationSpec, rru: float, gives_rru: float, table: CostTab
     most = {name: _room((share + tolerance) * capacity / rru) for name, share in bands.items()}
     needed = _count((capacity + beyond_rru) / gives_rru)
     fullest = _fullest_msb(needed, msbs, least, most) if spec.survives_msb_loss else 0.0
+    if spec.affinity_follows is not None and spec.survives_msb_loss:  # the other one may come to lie in any datacenter
+        fullest = max(fullest, _count(needed / max(1, min(msbs.values(), default=1) - 1)))
     for kind in spec.survives_loss_of:
         fullest = max(fullest, _count(needed / max(1, table.domains.get(kind, 1) - 1)))
     limit = np.inf

@@ -383,6 +383,7 @@ class RegionImage:
     reservation_owner         (R,) str
     reservation_host_profile  (R,) str
     reservation_class         (R,) str or None   class of workload that the RRUs follow
+    reservation_follows       (R,) str or None   name of the reservation whose holdings the affinity follows
     hardware_type_attributes  hardware type -> figures by name, such as vcpu; types without figures are absent
     catalogue                 the cost units of hardware types, and the classes of workload; None: nothing is said about
                               them, and the snapshot has no cost units
@@ -397,5 +398,6 @@ class RegionImage:
     reservation_owner: Names
     reservation_host_profile: Names
     reservation_class: Names
+    reservation_follows: Names
     hardware_type_attributes: Mapping[str, Mapping[str, float]]
     catalogue: RegionCatalogue | None = None

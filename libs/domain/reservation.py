@@ -49,6 +49,7 @@ class ReservationSpec:
     msb_spread_limit   fraction of the capacity that one MSB may hold without cost; None: no limit
     rack_spread_limit  fraction of the capacity that one rack may hold without cost; None: no limit
     affinity           datacenter -> wanted fraction of the capacity; absent datacenters are unconstrained
+    affinity_follows   name of the reservation whose holdings `affinity` follows; None: the shares are the owner's own
     priority           class, 0 to PRIORITY_MAX: where capacity lacks, higher classes are served first
     workload_class     class of the region's catalogue that `rru` follows; None: the values are the owner's own
     move_cost          factor on the region's costs of moving servers, for those of this reservation
@@ -68,6 +69,7 @@ class ReservationSpec:
     msb_spread_limit: float | None = None
     rack_spread_limit: float | None = None
     affinity: Mapping[str, float] = field(default_factory=dict)
+    affinity_follows: str | None = None
     priority: int = PRIORITY_MIDDLE
     move_cost: float = 1.0
     msb_share_max: float | None = None

@@ -122,6 +122,7 @@ def _free_image(
         reservation_owner=none,
         reservation_host_profile=none,
         reservation_class=none,
+        reservation_follows=none,
         hardware_type_attributes={},
     )
 

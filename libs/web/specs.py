@@ -75,6 +75,11 @@ class SpecIn(RequestModel):
         description="Datacenter -> wanted RRU as a share of capacity_rru; absent datacenters are unconstrained. "
         "The shares may sum to more than 1, because surviving an MSB loss takes more than capacity_rru",
     )
+    affinity_follows: SomeName | None = Field(
+        default=None,
+        description="Another reservation of the region, instead of affinity: the shares are those of its RRU in each "
+        "datacenter, and follow it at each solve; null: affinity is its own",
+    )
     priority: Annotated[Whole, Field(ge=0, le=PRIORITY_MAX)] = Field(
         default=PRIORITY_MIDDLE,
         description="Class, 0 to 4: where capacity lacks, a higher class is served first. Above 2 needs an approval",
@@ -117,11 +122,19 @@ class SpecIn(RequestModel):
         for name in ("datacenters", "survives_loss_of"):
             values[name] = tuple(sorted(set(values[name])))
         values["resources"] = dict(sorted(values["resources"].items()))
+        values["affinity_follows"] = self._follows(base)
         own = self.rru is not None or unit is CapacityUnit.COUNT
         values["workload_class"] = (
             self.workload_class if own or "workload_class" in self.model_fields_set else base.workload_class
         )
         return ReservationSpec(capacity_rru=capacity_rru, rru=rru, unit=unit, **values)
+
+    def _follows(self, base: ReservationSpec) -> str | None:
+        """Return the reservation that the affinity follows. Raises Problem (422) if shares are given too."""
+        if self.affinity_follows is not None and self.affinity:
+            raise _invalid("affinity", "conflict", "give either affinity, or affinity_follows")
+        own = self.model_fields_set & {"affinity", "affinity_follows"}
+        return self.affinity_follows if own else base.affinity_follows
 
     def _limits(self) -> tuple[DomainLimit, ...]:
         """Return the limits in order of kind. Raises Problem (422) if two have one kind."""
@@ -166,7 +179,8 @@ class SpecOut(ResponseModel):
     survives_loss_of: list[str]
     msb_spread_limit: float | None
     rack_spread_limit: float | None
-    affinity: dict[str, float]
+    affinity: dict[str, float] = Field(description="Datacenter -> share; the present ones if they follow another")
+    affinity_follows: str | None = Field(description="Reservation that affinity follows; null: it is its own")
     priority: int
     move_cost: float
     msb_share_max: float | None

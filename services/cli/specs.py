@@ -65,6 +65,10 @@ RackLimitOption = Annotated[float | None, typer.Option(help="likewise in one rac
 AffinityOption = Annotated[
     list[str] | None, typer.Option("--affinity", metavar=_Share, help="share wanted in a datacenter; repeatable")
 ]
+AffinityFollowsOption = Annotated[
+    str | None,
+    typer.Option(metavar="RESERVATION", help="shares of datacenters that follow another reservation, instead"),
+]
 PriorityOption = Annotated[
     int | None, typer.Option(min=0, max=4, help="class: where capacity lacks, a higher one is served first")
 ]
@@ -117,6 +121,7 @@ def spec_of(
     msb_spread_limit: MsbLimitOption = None,
     rack_spread_limit: RackLimitOption = None,
     affinity: AffinityOption = None,
+    affinity_follows: AffinityFollowsOption = None,
     priority: PriorityOption = None,
     move_cost: MoveCostOption = None,
     msb_share_max: MsbShareMaxOption = None,
@@ -144,6 +149,7 @@ def spec_of(
         "msb_spread_limit": msb_spread_limit,
         "rack_spread_limit": rack_spread_limit,
         "affinity": _pairs(affinity, "--affinity", float),
+        "affinity_follows": affinity_follows,
         "priority": priority,
         "move_cost": move_cost,
         "msb_share_max": msb_share_max,

@@ -10,6 +10,7 @@ from datetime import datetime
 
 from libs.domain.capacity_request import CapacityRequest
 from libs.domain.fleet import FleetSnapshot
+from libs.domain.followed_shares import following
 from libs.store.capacity.approval_limits import load_approval_limits
 from libs.store.capacity.approvals import is_approved
 from libs.store.capacity.calendar import load_calendar
@@ -64,11 +65,12 @@ def load_case(tx: Transaction, question: Question, *, now: datetime, snapshot: F
     """
     region = load_region(tx, question.region)
     catalogue = load_catalogue(tx, region.region_id)
-    # The catalogue may have changed after the request.
+    # The catalogue may have changed after the request, and the holdings of another reservation too.
     question = replace(question, spec=question.spec.following(catalogue.classes))
     request_id = question.capacity_request_id
     if snapshot is None:
         snapshot = load_fleet_snapshot(tx, question.region)
+    question = replace(question, spec=following(snapshot, question.spec))
     return Case(
         question=question,
         found=find_reservation(tx, question.region, question.name)

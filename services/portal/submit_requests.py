@@ -20,10 +20,10 @@ from libs.store.platform.database import Transaction
 from libs.store.platform.refusals import NotFound
 from libs.web.domain_kinds import wrong_kinds
 from libs.web.domain_limits import wrong_limits
+from libs.web.filled_specs import filled_in
 from libs.web.names import unknown_name
 from libs.web.problems import FieldError, Problem, invalid
 from libs.web.resources import wrong_resources
-from libs.web.rru_classes import with_class
 from services.portal.due_windows import require_window
 
 UNDECIDED_MAX = 100
@@ -70,7 +70,7 @@ def submit_create(
         message = f"{region} has a reservation {name} already: choose another name, or resize that one"
         errors = [FieldError(field=name_field, location="body", code="duplicate_name", message=message)]
         raise Problem(409, "duplicate_name", f"{message}.".capitalize(), errors=errors)
-    spec = with_class(tx, found.region_id, spec)
+    spec = filled_in(tx, found, name, spec)
     _require_known(tx, found, spec)
     require_window(spec, None, now=now)
     kind = CapacityRequestKind.CREATE
@@ -85,7 +85,7 @@ def submit_resize(
     """
     _require_changeable(reservation, generation)
     region = load_region(tx, reservation.region)
-    spec = with_class(tx, region.region_id, spec)
+    spec = filled_in(tx, region, reservation.name, spec)
     _require_known(tx, region, spec)
     require_window(spec, reservation, now=now)
     return Submission(
@@ -101,7 +101,7 @@ def submit_resize(
 def check_amendment(
     tx: Transaction, request: CapacityRequest, spec: ReservationSpec, *, now: datetime
 ) -> ReservationSpec:
-    """Check the new spec of an undecided request, and return it with the RRUs of its class. Raises like submit_create
+    """Check the new spec of an undecided request, and return it filled in. Raises like submit_create
     and submit_resize.
     """
     if request.reservation_id is not None:
@@ -111,7 +111,7 @@ def check_amendment(
         assert submission.spec is not None
         return submission.spec
     region = load_region(tx, request.region)
-    spec = with_class(tx, region.region_id, spec)
+    spec = filled_in(tx, region, request.reservation, spec)
     _require_known(tx, region, spec)
     require_window(spec, None, now=now)
     return spec

@@ -135,6 +135,7 @@ def region_image(
         reservation_owner=names("", [owner.get(name, "team") for name in specs]),
         reservation_host_profile=names("", [spec.host_profile for spec in specs.values()]),
         reservation_class=names("", [spec.workload_class for spec in specs.values()]),
+        reservation_follows=names("", [spec.affinity_follows for spec in specs.values()]),
         hardware_type_attributes=attributes or {},
         catalogue=catalogue,
     )

@@ -21,6 +21,7 @@ from libs.domain.domain_kind import (
     is_kind,
 )
 from libs.domain.fleet import DELETED, FleetSnapshot, RegionImage, Reservations, Servers, Topology
+from libs.domain.followed_shares import with_followed_shares
 from libs.domain.inventory import agreed_attributes
 from libs.domain.policy import RegionPolicy
 from libs.domain.power import FULL_W, IDLE_W, listed_watts
@@ -108,7 +109,7 @@ def load_region(source: Source, *, name: str = "region", absent: RegionPolicy = 
         problems,
         fields=_RESERVATIONS
         | {"priority", "move_cost", "msb_share_max", "datacenters", "churned", "kind", "unit", "owner", "host_profile"}
-        | {"workload_class", "promised_rru", "survives_loss_of", "domain_limits", "resources"},
+        | {"workload_class", "promised_rru", "survives_loss_of", "domain_limits", "resources", "affinity_follows"},
     )
     rru_table, affinity_table = (Table(source, file, problems, fields=fields) for file, fields in _PAIRS.items())
     policy, catalogue = load_policy(source, problems, absent), load_catalogue(source, problems)
@@ -160,6 +161,7 @@ def load_region(source: Source, *, name: str = "region", absent: RegionPolicy = 
         "reservation_owner": reservations_table.optional_strings("owner", OWNER),
         "reservation_host_profile": reservations_table.optional_strings("host_profile", HOST_PROFILE),
         "reservation_class": _classes(reservations_table, catalogue),
+        "reservation_follows": _follows(reservations_table, reservation_names),
         "catalogue": catalogue,
     }
     churned = reservations_table.numbers("churned").astype(np.int64) if reservations_table.has("churned") else None
@@ -179,6 +181,7 @@ def load_region(source: Source, *, name: str = "region", absent: RegionPolicy = 
         power=listed_watts(types, attributes, limits),
         resources=resources,
     )
+    snapshot = with_followed_shares(snapshot, described["reservation_follows"])
     return RegionImage(
         snapshot=snapshot, server_deleted_current=deleted_current, server_deleted_target=deleted_target, **described
     )
@@ -192,6 +195,26 @@ def _classes(table: Table, catalogue: RegionCatalogue | None) -> Names:
     known = {} if catalogue is None else catalogue.present().classes
     unknown = column.matches(lambda name: name not in known)
     table.bad_rows(unknown, "workload_class", f"{{}} is not a class of {CLASSES}", column.names)
+    return column.names
+
+
+def _follows(table: Table, names: Names) -> Names:
+    """Return the reservation whose holdings the affinity of each reservation follows, (R,) str or None.
+
+    names  (R,) str   the reservations
+    """
+    if not table.has("affinity_follows"):
+        return np.full(len(table), None, object)
+    column = table.strings("affinity_follows", nullable=True)
+    known, itself = {*names}, column.names == names
+    followers = {name for name, other in zip(names, column.names, strict=True) if other is not None and other != name}
+    wrong = (
+        (column.matches(lambda name: name not in known), "{} is not a reservation"),
+        (itself, "{} is the reservation itself"),
+        (column.matches(lambda name: name in followers), "{} follows another reservation itself"),
+    )
+    for rows, message in wrong:
+        table.bad_rows(rows, "affinity_follows", message, column.names)
     return column.names
 
 

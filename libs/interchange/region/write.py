@@ -48,6 +48,7 @@ def image_of(snapshot: FleetSnapshot) -> RegionImage:
         reservation_owner=np.full(len(q), OWNER, object),
         reservation_host_profile=np.full(len(q), HOST_PROFILE, object),
         reservation_class=np.full(len(q), None, object),
+        reservation_follows=np.full(len(q), None, object),
         hardware_type_attributes=_attributes(snapshot),
         catalogue=None
         if units is None
@@ -147,6 +148,8 @@ def dump_region(image: RegionImage) -> dict[str, bytes]:
         reservations["survives_loss_of"] = pa.array(texts, pa.string())
     if any(name is not None for name in image.reservation_class):
         reservations["workload_class"] = _strings(image.reservation_class)
+    if any(name is not None for name in image.reservation_follows):
+        reservations["affinity_follows"] = _strings(image.reservation_follows)
     if image.snapshot.churned is not None:
         reservations["churned"] = image.snapshot.churned
     if image.snapshot.promised_rru is not None:

@@ -43,7 +43,7 @@ _USES = f"""
         FROM by_type GROUP BY 1
     )
     SELECT owner, reservation_id, name, deleted_at IS NULL AS live, capacity_rru, survives_msb_loss,
-           survives_loss_of, msb_share_max,
+           survives_loss_of, msb_share_max, affinity_follows,
            coalesce(held, '{{}}') AS held, coalesce(targeted, '{{}}') AS targeted,
            coalesce((SELECT jsonb_object_agg(hardware_types.name, rru)
                      FROM reservation_rru JOIN hardware_types USING (hardware_type_id)
@@ -127,6 +127,7 @@ def _spec(row: sa.RowMapping) -> ReservationSpec:
         survives_msb_loss=row["survives_msb_loss"],
         survives_loss_of=tuple(row["survives_loss_of"]),
         affinity=row["affinity"],
+        affinity_follows=row["affinity_follows"],
         msb_share_max=row["msb_share_max"],
         datacenters=tuple(row["datacenters"]),
     )

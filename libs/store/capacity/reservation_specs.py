@@ -36,6 +36,7 @@ def spec_columns(spec: ReservationSpec) -> dict[str, object]:
         "move_cost": spec.move_cost,
         "msb_share_max": spec.msb_share_max,
         "workload_class": spec.workload_class,
+        "affinity_follows": spec.affinity_follows,
         "starts_at": spec.starts_at,
         "ends_at": spec.ends_at,
     }
@@ -110,6 +111,7 @@ def load_specs(tx: Transaction, rows: Sequence[sa.RowMapping]) -> dict[int, Rese
             domain_limits=limits[row["reservation_id"]],
             workload_class=row["workload_class"],
             affinity=affinity[row["reservation_id"]],
+            affinity_follows=row["affinity_follows"],
             starts_at=row["starts_at"],
             ends_at=row["ends_at"],
         )

@@ -44,6 +44,7 @@ def load_region_image(tx: Transaction, region_name: str) -> RegionImage:
         reservation_owner=load_names(tx, f"SELECT owner {reservation}", parameters),
         reservation_host_profile=load_names(tx, f"SELECT host_profile {reservation}", parameters),
         reservation_class=_classes(load_names(tx, f"SELECT workload_class {reservation}", parameters), catalogue),
+        reservation_follows=load_names(tx, f"SELECT affinity_follows {reservation}", parameters),
         hardware_type_attributes=load_sizes(tx, snapshot.hardware_types),
         catalogue=catalogue,
     )

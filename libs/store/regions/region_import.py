@@ -191,6 +191,7 @@ def _add_reservations(tx: Transaction, region_id: int, image: RegionImage, now: 
             "priority": q.priority,
             "move_cost": q.move_cost,
             "workload_class": image.reservation_class,
+            "affinity_follows": image.reservation_follows,
             "msb_share_max": _null(q.msb_share_max, np.isinf(q.msb_share_max)),
             "created_at": [now] * len(q),
         },

@@ -35,6 +35,8 @@ reservations = sa.Table(
     sa.Column("profile_changed", sa.Boolean, nullable=False, server_default=sa.false()),
     # The class of the catalogue that its RRUs follow; null: they are its own.
     sa.Column("workload_class", sa.Text, nullable=True),
+    # The name of the reservation whose holdings its affinity follows; null: the shares are its own.
+    sa.Column("affinity_follows", sa.Text, nullable=True),
     # True until its window begins. Until then it has a name and no servers.
     sa.Column("scheduled", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.UniqueConstraint("region_id", "reservation_id"),
@@ -58,6 +60,11 @@ reservations = sa.Table(
         "region_id",
         "workload_class",
         postgresql_where=sa.text("workload_class IS NOT NULL AND deleted_at IS NULL"),
+    ),
+    sa.Index(
+        "ix_reservations_affinity_follows",
+        "region_id",
+        postgresql_where=sa.text("affinity_follows IS NOT NULL AND deleted_at IS NULL"),
     ),
     sa.Index(
         "ix_reservations_survives_loss_of",

@@ -15,12 +15,12 @@ from libs.store.fleet.known_names import hardware_types_of, known_datacenters, k
 from libs.store.plans.simulations import load_owners
 from libs.store.platform.database import Transaction
 from libs.web.domain_kinds import wrong_kinds
+from libs.web.filled_specs import filled_in
 from libs.web.model import Name, Number, RequestModel, SomeName, Whole
 from libs.web.names import unknown_name
 from libs.web.policy_model import policy_change
 from libs.web.problems import ERRORS_MAX, FieldError, Problem, invalid
 from libs.web.resources import wrong_resources
-from libs.web.rru_classes import with_class
 from libs.web.specs import SpecIn
 
 _PARTS_MAX = 100
@@ -95,7 +95,7 @@ def to_what_if(tx: Transaction, region: Region, body: SimulationIn) -> WhatIf:
             wrong = [*wrong_kinds(tx, region, spec.survives_loss_of), *wrong_resources(tx, spec.resources)]
             if wrong:
                 raise invalid(*wrong)
-            specs.append(with_class(tx, region.region_id, spec))
+            specs.append(filled_in(tx, region, new.name, spec))
         except Problem as problem:
             errors += [e.model_copy(update={"field": f"create[{k}].{e.field}"}) for e in problem.errors]
     if errors:

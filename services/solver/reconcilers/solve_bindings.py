@@ -36,6 +36,7 @@ from libs.reconcile.errors import StalePlan
 from libs.reconcile.jobs import SOLVE
 from libs.store.capacity.coverage import load_coverage
 from libs.store.capacity.findings import record_findings
+from libs.store.capacity.followed_shares import follow_holdings
 from libs.store.capacity.plan_changes import load_plan_changes
 from libs.store.capacity.quotas import load_bounds, lock_limits
 from libs.store.capacity.rru_catalogue import follow_catalogue
@@ -148,6 +149,7 @@ class SolveBindings:
             region = load_region(tx, self.region, lock=True)
             size_shared_buffers(tx, region.region_id, share=region.policy.shared_buffer_share, now=now)
             follow_catalogue(tx, region.region_id, actor=ACTOR, now=now)
+            follow_holdings(tx, region.region_id)
             crash_point("solver.buffers.before")
         crash_point("solver.buffers.after")
         with self.database.snapshot() as tx:

@@ -37,6 +37,8 @@ def most(capacity_rru: float, **spec: Any) -> float:
         # One server in dc-00 at most, so that one MSB of dc-01 may have 9 of 18.
         (10, {"affinity": {"dc-00": 0.1}, "survives_msb_loss": True}, 19),
         (10, {"affinity": {"dc-00": 0.5, "dc-01": 0.5}, "datacenters": ("dc-01",)}, 10),
+        (10, {"affinity_follows": "other"}, 10),
+        (10, {"affinity_follows": "other", "survives_msb_loss": True}, 20),  # the other may lie in two MSBs alone
         (10, {"survives_loss_of": ("block",)}, 15),  # over three blocks
         (10, {"survives_loss_of": ("row",)}, 12),
         (10, {"survives_msb_loss": True, "survives_loss_of": ("block", "row")}, 15),  # one loss at a time

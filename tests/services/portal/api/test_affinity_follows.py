@@ -1,0 +1,90 @@
+"""A request may take its shares of datacenters from another reservation."""
+
+from collections import Counter
+
+import pytest
+from fastapi.testclient import TestClient
+
+from libs.store.platform.database import Database
+from tests.builders.stored import read
+from tests.services.portal.conftest import create
+
+
+def following(other: str | None = "old", **spec: object) -> dict:
+    return create(
+        spec={"capacity_rru": 4, "rru": {"hw-a": 1}, "survives_msb_loss": False, "affinity_follows": other, **spec}
+    )
+
+
+def refusal(client: TestClient, body: dict) -> dict:
+    answer = client.post("/v1/capacity-requests", json=body)
+    assert answer.status_code == 422, answer.text
+    [error] = answer.json()["errors"]
+    return error
+
+
+def granted(client: TestClient, assess_all, body: dict) -> dict:
+    asked = client.post("/v1/capacity-requests", json=body)
+    assert asked.status_code == 201, asked.text
+    assess_all()
+    request = client.get(asked.headers["location"]).json()
+    assert request["status"]["phase"] == "granted", request
+    [found] = client.get("/v1/reservations", params={"region": "west", "name": request["reservation"]}).json()["items"]
+    return found
+
+
+def places(database: Database, name: str) -> Counter[str]:
+    """Return the number of servers of a reservation in each datacenter, by target."""
+    region = read(database)
+    row = region.reservations.name.tolist().index(name)
+    return Counter(region.topology.datacenters[region.server_datacenter[region.servers.target == row]].tolist())
+
+
+def test_its_servers_come_where_those_of_the_other_one_are(client: TestClient, database: Database, assess_all) -> None:
+    found = granted(client, assess_all, following())
+    assert found["spec"]["affinity"] == {"dc-00": 1.0, "dc-01": 0.0}
+    assert found["spec"]["affinity_follows"] == "old"
+    assert places(database, "web") == {"dc-00": 4}
+
+
+def test_a_resize_keeps_following_and_own_shares_end_it(client: TestClient, assess_all) -> None:
+    found = granted(client, assess_all, following())
+
+    def resized(spec: dict) -> dict:
+        url = f"/v1/reservations/{found['reservation_id']}"
+        answer = client.patch(url, json={"spec": spec}, headers={"If-Match": client.get(url).headers["etag"]})
+        assert answer.status_code == 202, answer.text
+        assess_all()
+        return client.get(url).json()["spec"]
+
+    assert resized({"capacity_rru": 5})["affinity_follows"] == "old"
+    own = resized({"affinity": {"dc-01": 0.5}})
+    assert (own["affinity_follows"], own["affinity"]) == (None, {"dc-01": 0.5})
+    again = resized({"affinity_follows": "old"})
+    assert (again["affinity_follows"], again["affinity"]) == ("old", {"dc-00": 1.0, "dc-01": 0.0})
+    left = resized({"affinity_follows": None})
+    assert (left["affinity_follows"], left["affinity"]) == (None, {"dc-00": 1.0, "dc-01": 0.0})
+
+
+@pytest.mark.parametrize(
+    ("body", "field", "told"),
+    [
+        (following("olt"), "spec.affinity_follows", "did you mean old?"),
+        (following("web"), "spec.affinity_follows", "this reservation itself"),
+        (following("shared-buffer-hw-a"), "spec.affinity_follows", "no reservation is called"),
+        (following(affinity={"dc-00": 1}), "spec.affinity", "either affinity, or affinity_follows"),
+    ],
+)
+def test_what_it_cannot_follow_is_told(client: TestClient, body: dict, field: str, told: str) -> None:
+    error = refusal(client, body)
+    assert error["field"] == field
+    assert told in error["message"], error
+
+
+def test_there_are_no_chains(client: TestClient, assess_all) -> None:
+    granted(client, assess_all, following())
+    third = following("web") | {"reservation": "third"}
+    assert "follows old itself: name old" in refusal(client, third)["message"]
+    resize = {"kind": "resize", "region": "west", "reservation": "old", "spec": {"affinity_follows": "other"}}
+    granted(client, assess_all, create("other"))
+    assert "web follows old" in refusal(client, resize)["message"]
