@@ -81,7 +81,7 @@ def load_followed_shares(tx: Transaction, region_id: int, other: str, *, survive
 def follow_holdings(tx: Transaction, region_id: int) -> None:
     """Set the shares of all reservations that follow another one, by its present targets. Idempotent.
 
-    No generation rises, because nobody asked for anything else.
+    No generation rises, because what was asked for is the same.
     """
     followers = tx.execute(_FOLLOWERS, {"region_id": region_id}).all()
     if not followers:

@@ -1,4 +1,4 @@
-"""Run docs/tour.md line by line against a platform of its own: every command does as the page says."""
+"""Run the pages of commands line by line against a platform: every command does as the page says."""
 
 import os
 import re
@@ -15,10 +15,10 @@ from tests.builders.command_line import running_platform
 ROOT = Path(__file__).parents[3]
 
 
-def told() -> list[tuple[str, list[str]]]:
-    """Return every command of the page, with the page's output."""
+def told(page: str) -> list[tuple[str, list[str]]]:
+    """Return every command of a page, with the page's output."""
     found: list[tuple[str, list[str]]] = []
-    for line in (ROOT / "docs" / "tour.md").read_text().splitlines():
+    for line in (ROOT / "docs" / page).read_text().splitlines():
         if line.startswith("    $ "):
             found.append((line.removeprefix("    $ "), []))
         elif line.startswith("    "):
@@ -38,9 +38,12 @@ def env(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
         yield {name: value for name, value in env.items() if name != "COLUMNS"} | {"PATH": path}
 
 
-def test_every_line_of_the_tour_does_what_the_page_says(env: dict[str, str], tmp_path: Path) -> None:
-    assert len(told()) > 20
-    for command, answer in told():
+@pytest.mark.parametrize(("page", "commands"), [("tour.md", 20), ("workloads.md", 8)])
+def test_every_line_of_a_page_does_what_the_page_says(
+    env: dict[str, str], tmp_path: Path, page: str, commands: int
+) -> None:
+    assert len(told(page)) > commands
+    for command, answer in told(page):
         done = subprocess.run(
             ["bash", "-c", command],
             env=env,
