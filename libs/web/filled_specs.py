@@ -11,7 +11,7 @@ from libs.store.capacity.reservations import live_names
 from libs.store.fleet.present_classes import load_catalogue
 from libs.store.platform.database import Transaction
 from libs.web.names import unknown_name
-from libs.web.problems import FieldError, invalid
+from libs.web.problems import FieldError, Problem, invalid
 
 
 def filled_in(tx: Transaction, region: Region, name: str, spec: ReservationSpec) -> ReservationSpec:
@@ -54,6 +54,6 @@ def _with_shares(tx: Transaction, region: Region, name: str, spec: ReservationSp
     return replace(spec, affinity=shares or spec.affinity)
 
 
-def _cannot_follow(message: str) -> Exception:
+def _cannot_follow(message: str) -> Problem:
     error = FieldError(field="spec.affinity_follows", location="body", code="cannot_follow", message=message)
     return invalid(error)
