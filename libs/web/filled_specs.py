@@ -6,22 +6,26 @@ from dataclasses import replace
 
 from libs.domain.region import Region
 from libs.domain.reservation import ReservationSpec
-from libs.store.capacity.followed_shares import follower_of, load_followed, load_followed_shares
+from libs.store.capacity.followed_shares import load_followed, load_followed_shares, why_not_followed_now
 from libs.store.capacity.reservations import live_names
 from libs.store.fleet.present_classes import load_catalogue
 from libs.store.platform.database import Transaction
 from libs.web.names import unknown_name
-from libs.web.problems import FieldError, Problem, invalid
+from libs.web.problems import FieldError, invalid
 
 
-def filled_in(tx: Transaction, region: Region, name: str, spec: ReservationSpec) -> ReservationSpec:
+def filled_in(
+    tx: Transaction, region: Region, name: str, spec: ReservationSpec, before: ReservationSpec | None = None
+) -> ReservationSpec:
     """Return the spec of the reservation `name` with the RRUs of its class, and with the shares of the reservation that
     it follows.
+
+    before   the present spec of the reservation. It may go on to follow one that is gone: its shares stay
 
     Raises Problem (422) with the nearest names if the region has no such class or reservation, and if the other one
     cannot be followed.
     """
-    return _with_shares(tx, region, name, _with_class(tx, region, spec))
+    return _with_shares(tx, region, name, _with_class(tx, region, spec), before)
 
 
 def _with_class(tx: Transaction, region: Region, spec: ReservationSpec) -> ReservationSpec:
@@ -33,27 +37,19 @@ def _with_class(tx: Transaction, region: Region, spec: ReservationSpec) -> Reser
     return replace(spec, rru=classes[spec.workload_class])
 
 
-def _with_shares(tx: Transaction, region: Region, name: str, spec: ReservationSpec) -> ReservationSpec:
+def _with_shares(
+    tx: Transaction, region: Region, name: str, spec: ReservationSpec, before: ReservationSpec | None
+) -> ReservationSpec:
     other = spec.affinity_follows
     if other is None:
         return spec
-    if other == name:
-        raise _cannot_follow("is this reservation itself: name another one")
-    found = load_followed(tx, region.region_id, other)
-    if found is None:
+    why = why_not_followed_now(tx, region.region_id, name, other)
+    if why is not None:
+        error = FieldError(field="spec.affinity_follows", location="body", code="cannot_follow", message=why)
+        raise invalid(error)
+    goes_on = before is not None and before.affinity_follows == other
+    if not goes_on and load_followed(tx, region.region_id, other) is None:
         known = live_names(tx, region.name) - {name}
         raise invalid(unknown_name("spec.affinity_follows", "reservation", other, known))
-    if found.follows is not None:
-        raise _cannot_follow(f"follows {found.follows} itself: name {found.follows}")
-    follower = follower_of(tx, region.region_id, name)
-    if follower is not None:
-        raise _cannot_follow(
-            f"cannot be followed here, because {follower} follows {name}: let {follower} follow it too"
-        )
     shares = load_followed_shares(tx, region.region_id, other, survives_msb_loss=spec.survives_msb_loss)
     return replace(spec, affinity=shares or spec.affinity)
-
-
-def _cannot_follow(message: str) -> Problem:
-    error = FieldError(field="spec.affinity_follows", location="body", code="cannot_follow", message=message)
-    return invalid(error)

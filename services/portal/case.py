@@ -15,6 +15,7 @@ from libs.store.capacity.approval_limits import load_approval_limits
 from libs.store.capacity.approvals import is_approved
 from libs.store.capacity.calendar import load_calendar
 from libs.store.capacity.cost_units import load_cost_table
+from libs.store.capacity.followed_shares import why_not_followed_now
 from libs.store.capacity.quotas import load_quota
 from libs.store.capacity.reservations import find_reservation, load_reservation
 from libs.store.fleet.present_classes import load_catalogue
@@ -71,6 +72,8 @@ def load_case(tx: Transaction, question: Question, *, now: datetime, snapshot: F
     if snapshot is None:
         snapshot = load_fleet_snapshot(tx, question.region)
     question = replace(question, spec=following(snapshot, question.spec))
+    other = question.spec.affinity_follows
+    why = None if other is None else why_not_followed_now(tx, region.region_id, question.name, other)
     return Case(
         question=question,
         found=find_reservation(tx, question.region, question.name)
@@ -83,5 +86,6 @@ def load_case(tx: Transaction, question: Question, *, now: datetime, snapshot: F
         costs=load_cost_table(tx, region),
         limits=load_approval_limits(tx, region.region_id),
         approved=request_id is not None and is_approved(tx, request_id),
+        not_followed=why,
         now=now,
     )

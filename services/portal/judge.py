@@ -59,6 +59,7 @@ class Case:
     catalogue  RRU catalogue of the region
     costs      cost units of the region
     approved   True: a person approved the request, and it has not changed since
+    not_followed  why it cannot follow the reservation that it names, as the end of a sentence; None: it can
     """
 
     question: Question
@@ -71,6 +72,7 @@ class Case:
     limits: ApprovalLimits
     approved: bool
     now: datetime
+    not_followed: str | None = None
 
     @property
     def begins_later(self) -> bool:
@@ -131,7 +133,7 @@ def judge(case: Case) -> Judgement:
     """Decide on a case. The decision depends only on `case`."""
     question = case.question
     most = most_cost_units(question.spec, case.costs)
-    refused = _overtaken(case) or _over(case) or over_quota(case, most)
+    refused = _overtaken(case) or _chained(case) or _over(case) or over_quota(case, most)
     if refused is not None:
         return refused
     asked, row = with_reservation(case.snapshot, question.name, question.spec)
@@ -208,6 +210,14 @@ def _overtaken(case: Case) -> Judgement | None:
         )
         return _rejected("ReservationChanged", message, {"found_generation": found.generation})
     return None
+
+
+def _chained(case: Case) -> Judgement | None:
+    """Refuse a request whose shares follow a reservation that another request has made a follower since."""
+    if case.not_followed is None:
+        return None
+    message = f"Its shares cannot follow {case.question.spec.affinity_follows}: that one {case.not_followed}."
+    return _rejected("CannotFollow", message, {})
 
 
 def _over(case: Case) -> Judgement | None:

@@ -85,7 +85,7 @@ def submit_resize(
     """
     _require_changeable(reservation, generation)
     region = load_region(tx, reservation.region)
-    spec = filled_in(tx, region, reservation.name, spec)
+    spec = filled_in(tx, region, reservation.name, spec, reservation.spec)
     _require_known(tx, region, spec)
     require_window(spec, reservation, now=now)
     return Submission(
@@ -101,8 +101,9 @@ def submit_resize(
 def check_amendment(
     tx: Transaction, request: CapacityRequest, spec: ReservationSpec, *, now: datetime
 ) -> ReservationSpec:
-    """Check the new spec of an undecided request, and return it filled in. Raises like submit_create
-    and submit_resize.
+    """Check the new spec of an undecided request, and return it filled in.
+
+    Raises like submit_create and submit_resize.
     """
     if request.reservation_id is not None:
         reservation = load_reservation(tx, request.reservation_id)
@@ -111,7 +112,7 @@ def check_amendment(
         assert submission.spec is not None
         return submission.spec
     region = load_region(tx, request.region)
-    spec = filled_in(tx, region, request.reservation, spec)
+    spec = filled_in(tx, region, request.reservation_name, spec)
     _require_known(tx, region, spec)
     require_window(spec, None, now=now)
     return spec

@@ -9,7 +9,8 @@ import numpy as np
 import sqlalchemy as sa
 
 from libs.domain.arrays import Floats, Ints
-from libs.domain.followed_shares import followed_shares
+from libs.domain.followed_shares import followed_shares, why_not_followed
+from libs.reconcile.errors import Overtaken
 from libs.store.platform.database import Transaction
 
 _PLACES = sa.text("""
@@ -37,6 +38,8 @@ _SET = sa.text("""
 _FOLLOWS = sa.text("""
     SELECT affinity_follows FROM reservations
     WHERE region_id = :region_id AND name = :name AND kind = 'guaranteed' AND deleted_at IS NULL""")
+_HOLD = sa.text("""
+    SELECT FROM reservations WHERE region_id = :region_id AND name = :name AND deleted_at IS NULL FOR SHARE""")
 _FOLLOWED_BY = sa.text("""
     SELECT name FROM reservations
     WHERE region_id = :region_id AND affinity_follows = :name AND deleted_at IS NULL ORDER BY name LIMIT 1""")
@@ -108,6 +111,30 @@ def load_followed(tx: Transaction, region_id: int, name: str) -> Followed | None
 def follower_of(tx: Transaction, region_id: int, name: str) -> str | None:
     """Return the first name of those that follow the reservation `name`; None if none does."""
     return tx.execute(_FOLLOWED_BY, {"region_id": region_id, "name": name}).scalar_one_or_none()
+
+
+def why_not_followed_now(tx: Transaction, region_id: int, name: str, other: str) -> str | None:
+    """Return why the reservation `name` may not follow `other` now, as why_not_followed does; None if it may, or if
+    there is no `other`.
+    """
+    found = load_followed(tx, region_id, other)
+    follows = None if found is None else found.follows
+    return why_not_followed(name, other, follows=follows, follower=follower_of(tx, region_id, name))
+
+
+def hold_followed(tx: Transaction, region_id: int, name: str, other: str | None) -> None:
+    """Keep `other` from following a reservation until the transaction ends, because `name` begins to follow it. None:
+    `name` follows none.
+
+    Call it with the row of `name` locked. Raises Overtaken if `name` may not follow `other`, because of what others
+    wrote since it was decided.
+    """
+    if other is None:
+        return
+    tx.execute(_HOLD, {"region_id": region_id, "name": other})
+    why = why_not_followed_now(tx, region_id, name, other)
+    if why is not None:
+        raise Overtaken(f"{other} {why}: judge it again")
 
 
 def _load_held(tx: Transaction, region_id: int, others: Collection[str]) -> _Held:

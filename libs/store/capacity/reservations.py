@@ -15,6 +15,7 @@ from libs.domain.reservation_phase import ReservationPhase
 from libs.reconcile.errors import StaleGeneration
 from libs.store.capacity.bookings import COLUMNS, booking_of_row, delete_booking
 from libs.store.capacity.coverage import Coverages, load_coverages
+from libs.store.capacity.followed_shares import hold_followed
 from libs.store.capacity.held_classes import hold_class
 from libs.store.capacity.reservation_specs import delete_spec_rows, load_specs, spec_columns, write_spec_rows
 from libs.store.platform.database import Transaction
@@ -56,7 +57,8 @@ def create_reservation(
     server until its window begins.
 
     Raises AlreadyExists if a live reservation has the name, and NotPossible for an unknown hardware type or datacenter.
-    Raises StaleGeneration if the spec's class of workload was retired.
+    Raises StaleGeneration if the spec's class of workload was retired, and Overtaken if it may not follow the
+    reservation that its shares follow.
     """
     hold_class(tx, region_id, spec.workload_class)
     values = {
@@ -74,6 +76,7 @@ def create_reservation(
     reservation_id: int | None = tx.execute(statement.returning(reservations.c.reservation_id)).scalar_one_or_none()
     if reservation_id is None:
         raise AlreadyExists("reservation", name)
+    hold_followed(tx, region_id, name, spec.affinity_follows)
     write_spec_rows(tx, region_id, reservation_id, spec)
     return reservation_id
 
@@ -84,11 +87,12 @@ def update_spec(
     """Set the spec of a reservation, and return its new generation. `scheduled` says that the reservation's window has
     not begun.
 
-    Raises NotFound. Raises StaleGeneration unless the reservation is live and at `generation`. Raises NotPossible like
-    create_reservation.
+    Raises NotFound. Raises StaleGeneration unless the reservation is live and at `generation`. Raises NotPossible and
+    Overtaken like create_reservation.
     """
     row = _require_generation(tx, reservation_id, generation)
     hold_class(tx, row.region_id, spec.workload_class)
+    hold_followed(tx, row.region_id, row.name, spec.affinity_follows)
     # Raise the generation here too: a change of RRUs or affinity alone changes no other column of this row.
     values = spec_columns(spec) | {"generation": generation + 1, "scheduled": scheduled}
     # The servers that it has are brought to a new host profile by the mover, few at a time.
@@ -148,14 +152,16 @@ def list_reservation_names(
     return Page.of([ReservationName(**row) for row in rows], limit, lambda one: one.reservation_id)
 
 
-def _require_generation(tx: Transaction, reservation_id: int, generation: int) -> sa.Row[tuple[int, int, datetime]]:
+def _require_generation(
+    tx: Transaction, reservation_id: int, generation: int
+) -> sa.Row[tuple[int, str, int, datetime]]:
     """Lock the row of a reservation until the transaction ends, and return the row. Raises NotFound, and
     StaleGeneration unless the reservation is live and at `generation`.
 
     The lock (FOR NO KEY UPDATE) does not block a transaction that binds a locked server to the reservation. Servers are
     locked after reservations, so a lock that blocks this transaction would deadlock.
     """
-    columns = (reservations.c.region_id, reservations.c.generation, reservations.c.deleted_at)
+    columns = (reservations.c.region_id, reservations.c.name, reservations.c.generation, reservations.c.deleted_at)
     query = sa.select(*columns).where(reservations.c.reservation_id == reservation_id)
     row = tx.execute(query.with_for_update(key_share=True)).one_or_none()
     if row is None:

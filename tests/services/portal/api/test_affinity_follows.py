@@ -5,6 +5,11 @@ from collections import Counter
 import pytest
 from fastapi.testclient import TestClient
 
+from libs.domain.reservation import ReservationSpec
+from libs.reconcile.clock import SystemClock
+from libs.reconcile.errors import Overtaken
+from libs.store.capacity.reservations import create_reservation
+from libs.store.fleet.regions import load_region
 from libs.store.platform.database import Database
 from tests.builders.stored import read
 from tests.services.portal.conftest import create
@@ -88,3 +93,56 @@ def test_there_are_no_chains(client: TestClient, assess_all) -> None:
     resize = {"kind": "resize", "region": "west", "reservation": "old", "spec": {"affinity_follows": "other"}}
     granted(client, assess_all, create("other"))
     assert "web follows old" in refusal(client, resize)["message"]
+
+
+def test_an_undecided_request_is_amended_to_follow_another_one(client: TestClient, assess_all) -> None:
+    asked = client.post("/v1/capacity-requests", json=following(None))
+    url, match = asked.headers["location"], {"If-Match": asked.headers["etag"]}
+    amended = client.patch(url, json={"spec": {"affinity_follows": "old"}}, headers=match)
+    assert amended.status_code == 200, amended.text
+    assert amended.json()["spec"]["affinity"] == {"dc-00": 1.0, "dc-01": 0.0}
+    assess_all()
+    assert client.get(url).json()["status"]["phase"] == "granted"
+
+
+def test_requests_that_wait_together_make_no_chain(client: TestClient, assess_all) -> None:
+    for name in ("first", "second"):
+        granted(client, assess_all, create(name))
+    asked = [
+        client.post(
+            "/v1/capacity-requests",
+            json={"kind": "resize", "region": "west", "reservation": one, "spec": {"affinity_follows": other}},
+        )
+        for one, other in (("first", "second"), ("second", "first"))
+    ]
+    assess_all()
+    status = [client.get(one.headers["location"]).json()["status"] for one in asked]
+    assert [one["phase"] for one in status] == ["granted", "rejected"]
+    assert status[1]["reason"] == "CannotFollow"
+    assert "that one follows second: let it follow none" in status[1]["message"]
+
+
+def test_a_reservation_that_began_to_follow_meanwhile_is_not_followed(
+    client: TestClient, database: Database, assess_all
+) -> None:
+    granted(client, assess_all, following())
+    spec = ReservationSpec(capacity_rru=1, rru={"hw-a": 1.0}, affinity_follows="web")
+    with database.snapshot() as tx:
+        region_id = load_region(tx, "west").region_id
+    with pytest.raises(Overtaken, match="follows old itself"), database.write() as tx:
+        create_reservation(tx, region_id, name="third", owner="team", spec=spec, now=SystemClock().now())
+
+
+def test_it_can_be_resized_once_the_other_one_is_gone(client: TestClient, assess_all) -> None:
+    found = granted(client, assess_all, following())
+    gone = {"kind": "delete", "region": "west", "reservation": "old"}
+    assert client.post("/v1/capacity-requests", json=gone).status_code == 201
+    url = f"/v1/reservations/{found['reservation_id']}"
+    answer = client.patch(
+        url, json={"spec": {"capacity_rru": 5}}, headers={"If-Match": client.get(url).headers["etag"]}
+    )
+    assert answer.status_code == 202, answer.text
+    assess_all()
+    spec = client.get(url).json()["spec"]
+    assert (spec["capacity_rru"], spec["affinity"]) == (5, {"dc-00": 1.0, "dc-01": 0.0})
+    assert "no reservation is called old" in refusal(client, following() | {"reservation": "other"})["message"]
