@@ -44,7 +44,9 @@ def load_region_image(tx: Transaction, region_name: str) -> RegionImage:
         reservation_owner=load_names(tx, f"SELECT owner {reservation}", parameters),
         reservation_host_profile=load_names(tx, f"SELECT host_profile {reservation}", parameters),
         reservation_class=_classes(load_names(tx, f"SELECT workload_class {reservation}", parameters), catalogue),
-        reservation_follows=load_names(tx, f"SELECT affinity_follows {reservation}", parameters),
+        reservation_follows=_follows(
+            load_names(tx, f"SELECT affinity_follows {reservation}", parameters), snapshot.reservations.name
+        ),
         hardware_type_attributes=load_sizes(tx, snapshot.hardware_types),
         catalogue=catalogue,
     )
@@ -54,6 +56,14 @@ def _classes(names: Names, catalogue: RegionCatalogue) -> Names:
     """Return the class of each reservation, (R,). A class that was retired during a grant counts as none."""
     present = catalogue.present().classes
     return np.array([name if name in present else None for name in names], object)
+
+
+def _follows(others: Names, names: Names) -> Names:
+    """Return the reservation that each reservation follows, (R,). One that is gone counts as none: a file has the last
+    shares all the same.
+    """
+    live = {*names}
+    return np.array([other if other in live else None for other in others], object)
 
 
 def _catalogue(tx: Transaction, region_id: int, snapshot: FleetSnapshot) -> RegionCatalogue:

@@ -5,20 +5,26 @@ from datetime import timedelta
 
 import numpy as np
 import pytest
+import sqlalchemy as sa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from libs.domain.cost_units import listed_units
 from libs.domain.domain_kind import UNPLACED
 from libs.domain.fleet import RegionImage
+from libs.domain.reservation import ReservationSpec
 from libs.domain.rru_catalogue import ClassVersion, RegionCatalogue
 from libs.interchange.region.read import load_region
 from libs.interchange.region.write import dump_region, image_of
+from libs.store.capacity.followed_shares import follow_holdings
+from libs.store.fleet import regions
 from libs.store.platform.database import Database
 from libs.store.regions.region_export import load_region_image
 from libs.store.regions.region_import import import_region
 from tests.builders.equal import assert_same_image, assert_same_snapshot
 from tests.builders.random_region import random_region, region
+from tests.builders.region import region_image
+from tests.builders.stored import stored
 from tests.libs.store.conftest import NOW
 
 TYPES = 4
@@ -116,3 +122,18 @@ def test_a_region_comes_back_from_a_platform(database: Database, seed: int) -> N
         found = load_region_image(tx, "west")
     assert dump_region(found) == dump_region(image)
     assert load_region(dump_region(found), name="west").catalogue == image.catalogue
+
+
+def test_the_files_have_the_last_shares_of_one_that_follows_a_reservation_that_is_gone(database: Database) -> None:
+    specs = {
+        "storage": ReservationSpec(capacity_rru=2, rru={"hw-a": 1.0}, survives_msb_loss=False),
+        "web": ReservationSpec(capacity_rru=2, rru={"hw-a": 1.0}, survives_msb_loss=False, affinity_follows="storage"),
+    }
+    stored(database, region_image(datacenters=2, msbs=4, reservations=specs, current={"server-00": "storage"}))
+    with database.write() as tx:
+        follow_holdings(tx, regions.load_region(tx, "west").region_id)
+        tx.execute(sa.text("UPDATE reservations SET deleted_at = now() WHERE name = 'storage'"))
+    with database.snapshot() as tx:
+        image = load_region(dump_region(load_region_image(tx, "west")), name="west")
+    assert image.reservation_follows.tolist() == [None]
+    assert image.snapshot.reservations.affinity_share.tolist() == [[1.0, 0.0]]
