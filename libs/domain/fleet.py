@@ -288,7 +288,7 @@ class FleetSnapshot:
         q, none = self.reservations, np.zeros((len(new), len(self.hardware_types)))
         known = Resources(
             names=np.append(self.resources.names, np.array(new, object)),
-            amount=np.vstack([self.resources.amount.reshape(-1, none.shape[1]), none]),
+            amount=np.vstack([self.resources.amount.reshape(len(self.resources), none.shape[1]), none]),
         )
         asked = np.hstack([q.resources, np.zeros((len(q), len(new)))])
         return replace(self, reservations=replace(q, resources=asked), resources=known)

@@ -11,8 +11,11 @@ from libs.domain.arrays import Bools, Floats, Names
 
 RESOURCES_MAX = 8
 """Most resources of one reservation."""
-AMOUNT_MAX = 1e15
-"""The largest amount of one resource."""
+AMOUNT_MIN, AMOUNT_MAX = 1e-6, 1e15
+"""The smallest and the largest amount of one resource."""
+_WORTH = (1e-12, 1e12)
+"""The least and the most RRU that one unit counts for. It only weighs penalties: RRU that owners choose may be tiny."""
+_SHARE_MIN = 1e-30
 NAME_CHARACTERS_MAX = 63
 """Most characters in the name of a resource."""
 
@@ -80,7 +83,7 @@ class Measure:
 def measures_of(capacity_rru: Floats, rru: Floats, asked: Floats, resources: Resources) -> tuple[Measure, ...]:
     """Return the measures of R reservations: the RRU first, then each resource that one of them asks for.
 
-        worth[r] = min_t V[r,t] / amount[t]    over the types with both
+        worth[r] = min_t V[r,t] / amount[t]    over the types with both, within the bounds of sound floats
 
     capacity_rru  (R,)
     rru           (R, T)  V
@@ -92,8 +95,9 @@ def measures_of(capacity_rru: Floats, rru: Floats, asked: Floats, resources: Res
         asks, gives = asked[:, k] > 0, (rru > 0) & (resources.amount[k] > 0)
         each = np.divide(rru, resources.amount[k], out=np.full(rru.shape, np.inf), where=gives).min(1, initial=np.inf)
         per_unit = np.divide(capacity_rru, asked[:, k], out=np.ones(len(asks)), where=asks & (capacity_rru > 0))
-        worth = np.where(np.isfinite(each), each, per_unit)
+        worth = np.clip(np.where(np.isfinite(each), each, per_unit), *_WORTH)
         capacity = np.where(asks, asked[:, k] * worth, 0.0)
+        share = np.divide(capacity_rru, capacity, out=np.ones(len(asks)), where=asks)
         found.append(
             Measure(
                 resource=str(resources.names[k]),
@@ -101,7 +105,7 @@ def measures_of(capacity_rru: Floats, rru: Floats, asked: Floats, resources: Res
                 capacity=capacity,
                 rru=np.where(gives & asks[:, None], resources.amount[k] * worth[:, None], 0.0),
                 worth=worth,
-                share=np.divide(capacity_rru, capacity, out=np.ones(len(asks)), where=asks),
+                share=np.where(capacity_rru > 0, np.maximum(share, _SHARE_MIN), share),
             )
         )
     return tuple(found)
@@ -136,5 +140,5 @@ def resources_in(row: Floats, resources: Resources) -> dict[str, float]:
 
 
 def is_amount(value: object) -> bool:
-    """Return whether a figure of a hardware type is an amount of a resource: a number above 0."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= AMOUNT_MAX
+    """Return whether a value is an amount of a resource: a number from AMOUNT_MIN to AMOUNT_MAX."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and AMOUNT_MIN <= value <= AMOUNT_MAX

@@ -11,6 +11,7 @@ from libs.domain.finding import NewFinding
 from libs.domain.fleet import FleetSnapshot
 from libs.domain.reservation import Coverage
 from libs.domain.reservation_phase import ReservationPhase
+from libs.domain.resources import resources_in
 from libs.ras.shortage import describe_shortage, stock_of
 
 
@@ -61,6 +62,7 @@ def _finding(snapshot: FleetSnapshot, stock: Ints, row: int, covered: Coverage, 
             f"the MSB is not back {hours:g} h after the loss (rebuild_after_s of the region's policy).",
             numbers={**numbers, "short_rru": covered.shortfall_rru, "awaited_servers": float(awaited)},
         )
+    known = resources_in(q.resources[row], snapshot.resources)  # it may ask for another one since
     scarce = covered.scarce(float(q.capacity_rru[row]))
     short = describe_shortage(
         snapshot,
@@ -69,7 +71,7 @@ def _finding(snapshot: FleetSnapshot, stock: Ints, row: int, covered: Coverage, 
         short_rru=covered.shortfall_rru,
         worst=covered.worst,
         free_servers=free_servers,
-        resource=None if scarce is None else scarce.resource,
+        resource=scarce.resource if scarce is not None and scarce.resource in known else None,
     )
     return NewFinding(
         reservation_id=reservation_id,

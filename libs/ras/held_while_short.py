@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -10,11 +9,10 @@ import numpy as np
 from libs.domain.arrays import Bools, Floats, Indices, Ints
 from libs.domain.fleet import FREE, FleetSnapshot, TargetPlan
 from libs.domain.reservation import ROUNDING
-from libs.domain.resources import Measure
 from libs.domain.violation import Violation
 from libs.plan_check.check import check_plan
 from libs.plan_check.hard_limits import outside
-from libs.ras.evaluate import Coverage, coverage_of
+from libs.ras.evaluate import coverage_of
 from libs.ras.solve_result import SolveResult
 
 
@@ -62,25 +60,25 @@ def keep_held(snapshot: FleetSnapshot, target: Indices) -> Indices:
     if not len(rows):
         return target
     covered = coverage_of(snapshot, target)
-    held_share = np.vstack([covered.total, *(one.shared(has * one.worth) for one, has in _held(snapshot, covered))])
-    scarce, worth = held_share.argmin(0), snapshot.shared_rru
-    lacks_rru = q.capacity_rru * (1 - ROUNDING) - held_share.min(0)
+    resources = zip(snapshot.measures[1:], covered.held, strict=True)
+    has_rru = np.vstack([covered.total, *(one.shared(has * one.worth) for one, has in resources)])
+    lacks_rru = q.capacity_rru * (1 - ROUNDING) - has_rru  # in each measure, as a share of the capacity in RRU
     room_rru = q.msb_limit_rru[:, None] * (1 + ROUNDING) - covered.by_msb
     msb, rru = snapshot.server_msb, q.rru[held, servers.hardware_type]
-    helps = worth[held, servers.hardware_type, scarce[held]]
-    rows = rows[(rru[rows] > 0) & (helps[rows] > 0) & (lacks_rru[held[rows]] > 0)]
+    rows = rows[rru[rows] > 0]
+    gives = snapshot.shared_rru[held, servers.hardware_type].T
+    rows = rows[((gives[:, rows] > 0) & (lacks_rru[:, held[rows]] > 0)).any(0)]
     rows = rows[np.argsort(~servers.in_use[rows], kind="stable")]
     place = held[rows].astype(np.int64) * len(snapshot.topology.msbs) + msb[rows]
     rows = rows[_sum_before(place, rru[rows]) + rru[rows] <= room_rru[held[rows], msb[rows]]]
-    rows = rows[_sum_before(held[rows], helps[rows]) < lacks_rru[held[rows]]]
+    of = held[rows]
+    helps = [
+        (one[rows] > 0) & (_sum_before(of, one[rows]) < lack[of]) for one, lack in zip(gives, lacks_rru, strict=True)
+    ]
+    rows = rows[np.any(helps, axis=0)]
     kept = target.copy()
     kept[rows] = held[rows]
     return kept
-
-
-def _held(snapshot: FleetSnapshot, covered: Coverage) -> Iterator[tuple[Measure, Floats]]:
-    """Yield the measure of each resource, and the units of it that each reservation holds, (R,)."""
-    yield from zip(snapshot.measures[1:], covered.held, strict=True)
 
 
 def _sum_before(group: Ints | Indices, amount: Floats) -> Floats:

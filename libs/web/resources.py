@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import Field
 
 from libs.domain.reservation import Reservation
-from libs.domain.resources import AMOUNT_MAX, NAME_CHARACTERS_MAX, RESOURCES_MAX
+from libs.domain.resources import AMOUNT_MAX, AMOUNT_MIN, NAME_CHARACTERS_MAX, RESOURCES_MAX
 from libs.store.fleet.resources import load_amounts
 from libs.store.platform.database import Transaction
 from libs.web.model import Number, ResponseModel, SomeName
@@ -16,7 +16,10 @@ from libs.web.names import unknown_name
 from libs.web.problems import FieldError
 
 ResourceAmounts = Annotated[
-    dict[Annotated[SomeName, Field(max_length=NAME_CHARACTERS_MAX)], Annotated[Number, Field(gt=0, le=AMOUNT_MAX)]],
+    dict[
+        Annotated[SomeName, Field(max_length=NAME_CHARACTERS_MAX)],
+        Annotated[Number, Field(ge=AMOUNT_MIN, le=AMOUNT_MAX)],
+    ],
     Field(max_length=RESOURCES_MAX),
 ]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Collection, Mapping
 
 import numpy as np
@@ -12,9 +11,11 @@ import pyarrow as pa
 from libs.domain.arrays import Floats, Names
 from libs.domain.resources import (
     AMOUNT_MAX,
+    AMOUNT_MIN,
     NAME_CHARACTERS_MAX,
     RESOURCES_MAX,
     Resources,
+    is_amount,
     is_resource,
     resources_in,
 )
@@ -56,7 +57,7 @@ def read_asked(table: Table, known: Collection[str]) -> list[dict[str, float]]:
     found = [{} if given is None else _asked(given, known) for given in column.values[used]]
     message = (
         f'is not a JSON object such as {{{{"cores": 1000}}}}: at most {RESOURCES_MAX} resources that servers.parquet '
-        f"has a column for, {PREFIX}NAME, with amounts above 0 and at most {AMOUNT_MAX:g}"
+        f"has a column for, {PREFIX}NAME, with amounts from {AMOUNT_MIN:g} to {AMOUNT_MAX:g}"
     )
     table.bad_rows(np.array([one is None for one in found], bool)[value], COLUMN, message)
     capacity = table.numbers("capacity_rru")
@@ -109,11 +110,5 @@ def _asked(given: str, known: Collection[str]) -> Mapping[str, float] | None:
         return None
     if not isinstance(found, dict) or not 0 < len(found) <= RESOURCES_MAX:
         return None
-    fits = all(name in known and _fits(amount) for name, amount in found.items())
+    fits = all(name in known and is_amount(amount) for name, amount in found.items())
     return {name: float(amount) for name, amount in found.items()} if fits else None
-
-
-def _fits(amount: object) -> bool:
-    if isinstance(amount, bool) or not isinstance(amount, int | float):
-        return False
-    return math.isfinite(amount) and 0 < amount <= AMOUNT_MAX

@@ -7,14 +7,15 @@ from collections.abc import Mapping, Sequence
 import sqlalchemy as sa
 
 from libs.domain.arrays import Floats, Ints
-from libs.domain.resources import Resources, is_amount, resources_in
+from libs.domain.resources import AMOUNT_MAX, AMOUNT_MIN, Resources, is_amount, resources_in
 from libs.store.platform.bulk import copy_in
 from libs.store.platform.database import Transaction
 from libs.store.tables import hardware_types, reservation_resources
 
-AMOUNT = """CASE WHEN jsonb_typeof(hardware_types.attributes -> resource) = 'number'
-                THEN greatest(CAST(hardware_types.attributes ->> resource AS double precision), 0) ELSE 0 END"""
-"""SQL of the amount of `resource` in one server of a row of `hardware_types`."""
+AMOUNT = f"""CASE WHEN jsonb_typeof(hardware_types.attributes -> resource) <> 'number' THEN 0
+                WHEN CAST(hardware_types.attributes ->> resource AS numeric) BETWEEN {AMOUNT_MIN} AND {AMOUNT_MAX}
+                THEN CAST(hardware_types.attributes ->> resource AS double precision) ELSE 0 END"""
+"""SQL of the amount of `resource` in one server of a row of `hardware_types`: as `is_amount` has it."""
 
 
 def load_amounts(tx: Transaction) -> dict[str, dict[str, float]]:

@@ -14,6 +14,7 @@ from libs.plan_check.hard_limits import excess
 from libs.ras.evaluate import coverage_of
 from libs.ras.held_while_short import keep_held, keep_lawfully, with_held
 from libs.ras.solve import plan_target_bindings
+from tests.builders import random_region as built
 from tests.builders.random_region import random_region, regions
 from tests.builders.region import fleet_snapshot
 
@@ -55,6 +56,14 @@ def test_only_what_is_lacking_stays_and_servers_in_use_come_first() -> None:
     spec = ReservationSpec(capacity_rru=1, rru={"hw-a": 1.0})
     freed = on_the_way_out(region(reservations={"web": spec}, in_use=["server-01"]))
     assert keep_held(freed, freed.servers.target).tolist() == [FREE, 0, FREE, FREE]
+
+
+def test_servers_stay_for_each_resource_that_lacks() -> None:
+    """Type 0 has the RRU, type 1 little of resource 0, and type 2 all of resource 1."""
+    asks = {"types": 3, "rru": [[1, 1, 1]], "capacity": [1], "resources": [[8, 4]], "amounts": [[0, 1, 0], [0, 0, 4]]}
+    held = built.region(servers=[(0, t, 0) for t in (0, 1, 2, 2)], msb_datacenter=(0,), **asks)
+    freed = on_the_way_out(held)
+    assert keep_held(freed, freed.servers.target).tolist() == [0, 0, 0, FREE]
 
 
 def test_what_is_covered_by_its_targets_keeps_nothing() -> None:

@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 from libs.assignment import Limits
 from libs.domain.fleet import FREE, TargetPlan
 from libs.domain.policy import RegionPolicy
+from libs.domain.reservation import Coverage, HeldResource
 from libs.domain.resources import Resources
 from libs.plan_check.check import check_plan
 from libs.plan_check.regression import check_regression, shortfall_rru, unmet_rru
 from libs.ras.evaluate import coverage_of, evaluate, surplus_servers
+from libs.ras.findings import findings_of
 from libs.ras.solve import plan_target_bindings
 from libs.ras.statement import state_region
 from tests.builders.random_region import random_region, region
@@ -182,6 +184,49 @@ def test_a_resource_that_no_server_has_counts_in_full():
     covered = coverage_of(snapshot, snapshot.servers.target)
     assert (covered.shortfall.tolist(), covered.unmet.tolist()) == ([1.0], [1.0])
     assert plan_target_bindings(snapshot, EXACT).plan.target.tolist() == [0]
+
+
+def test_a_resource_that_was_asked_for_after_the_snapshot_is_left_to_the_next_finding():
+    """Findings come from the coverage of the moment of the commit, which is later than the snapshot of the solve."""
+    snapshot = region(msb_datacenter=(0,), servers=[(0, 0, 0)], capacity=[1], survives=[False], amounts=[[2]])
+    new = HeldResource(resource="resource-0", asked=4.0, total=2.0, left=2.0)
+    coverage = Coverage(
+        servers=1,
+        unavailable_servers=0,
+        total_rru=1.0,
+        worst_msb_rru=1.0,
+        worst_msb="msb-0",
+        shortfall_rru=0.5,
+        survives_msb_loss=False,
+        resources=(new,),
+    )
+    [finding] = findings_of(snapshot, {}, {int(snapshot.reservations.id[0]): coverage})
+    assert finding.numbers["short_rru"] == 0.5
+    assert "resource-0" not in finding.message
+
+
+def test_a_region_without_hardware_types_learns_of_a_resource():
+    empty = region(msb_datacenter=(0,), types=0, servers=[], capacity=[1], survives=[False])
+    known = empty.with_resources(["gpus"])
+    assert (known.resources.amount.shape, known.reservations.resources.shape) == ((1, 0), (1, 1))
+
+
+@pytest.mark.parametrize(
+    ("capacity", "rru", "amount", "asked"), [(5e-324, 5e-324, 1e15, 1e-6), (1e12, 1e6, 1e-6, 1e15)]
+)
+def test_penalties_of_the_most_uneven_units_are_finite(capacity, rru, amount, asked):
+    extreme = region(
+        msb_datacenter=(0, 0),
+        servers=[(0, 0, 0)],
+        capacity=[capacity],
+        rru=[[rru]],
+        amounts=[[amount]],
+        resources=[[asked]],
+    )
+    measures, covered = extreme.measures, coverage_of(extreme, extreme.servers.target)
+    found = [measures[1].weight, measures[1].capacity, extreme.shared_rru, covered.unmet, covered.surviving]
+    assert all(np.isfinite(one).all() for one in found)
+    assert (measures[1].worth > 0).all()
 
 
 def test_resources_that_no_reservation_asks_for_change_no_plan():

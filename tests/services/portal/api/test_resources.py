@@ -111,7 +111,7 @@ def test_a_request_that_others_leave_too_little_memory_says_how_much_it_lacks(cl
     ("resources", "field", "told"),
     [
         ({"memory_gb": 1}, "spec.resources.memory_gb", "did you mean memory_gib?"),
-        ({"cores": 0}, "spec.resources.cores", "greater than 0"),
+        ({"cores": 0}, "spec.resources.cores", "greater than or equal to 0.000001"),
         ({"cores": 1e16}, "spec.resources.cores", "less than or equal to"),
         ({f"r{k}": 1 for k in range(9)}, "spec.resources", "at most 8 items"),
     ],
