@@ -33,13 +33,13 @@ _MSBS = "SELECT msb_id, datacenter_id FROM msbs WHERE region_id = %(region)s ORD
 _LOADS = f"""
     SELECT target_reservation_id, sum(rru),
            coalesce(sum(rru) FILTER (WHERE current_reservation_id = target_reservation_id), 0),
-           servers.hardware_type_id, count(*),
+           {{type}}, count(*),
            count(*) FILTER (WHERE current_reservation_id = target_reservation_id), {{domains}}
     FROM servers JOIN racks USING (rack_id) {{joins}}
     JOIN reservation_rru ON reservation_rru.reservation_id = target_reservation_id
                         AND reservation_rru.hardware_type_id = servers.hardware_type_id
     WHERE target_reservation_id = ANY(%(ids)s) AND {BY_TARGET}
-    GROUP BY target_reservation_id, servers.hardware_type_id, {{domains}}"""
+    GROUP BY target_reservation_id, {{type}}, {{domains}}"""
 _CHANGES = f"""
     SELECT coalesce(servers.generation, 0), coalesce(target_reservation_id, 0), coalesce(current_reservation_id, 0),
            coalesce(leaving, false), coalesce(CASE WHEN counts THEN source.rru END, 0),
@@ -148,7 +148,8 @@ def _touched(
         **places.fields("domain", ">i8", msb=True),
     }
     domains = ", ".join(("msb_id", *places.domains))
-    loads = copy_out(tx, _LOADS.format(domains=domains, joins=places.joins), {"ids": ids.tolist()}, cell)
+    query = _LOADS.format(domains=domains, joins=places.joins, type=worths.type_column)
+    loads = copy_out(tx, query, {"ids": ids.tolist()}, cell)
     of_load = loads["reservation"].astype(np.int64)
     axis = LossAxis(
         ends=columns.ends,

@@ -12,11 +12,13 @@ _GIVES = f"""
         FROM wanted JOIN reservation_resources USING (reservation_id) JOIN reservation_rru USING (reservation_id)
         JOIN hardware_types USING (hardware_type_id)
     )"""
+# Nothing is joined if no reservation asks for resources.
 _MSBS = """
     {binding}_gives AS (
         SELECT {binding}_reservation_id AS reservation_id, resource, msb_id, {sums}
         FROM placed JOIN gives ON gives.reservation_id = {binding}_reservation_id
                               AND gives.hardware_type_id = placed.hardware_type_id
+        WHERE (SELECT EXISTS (SELECT FROM gives))
         GROUP BY {binding}_reservation_id, resource, msb_id
     )"""
 _SUM = "sum({which} * each) AS {which}"

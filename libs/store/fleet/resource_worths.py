@@ -45,6 +45,14 @@ class ResourceWorths:
         """Return M; 1 if no reservation asks for a resource."""
         return int(self.worth.shape[2])
 
+    @property
+    def type_column(self) -> str:
+        """Return the SQL of the hardware type of a row of `servers`, to group servers of like worth.
+
+        It is constant if no reservation asks for a resource: then fewer rows are read.
+        """
+        return "servers.hardware_type_id" if self.measures > 1 else "CAST(0 AS bigint)"
+
     def of(self, reservation_ids: Ints, type_ids: Ints, rru: Floats) -> Floats:
         """Return the worth (K, M) of servers in each measure: `rru` (K,) where a reservation does not ask for the
         resource. A server with 0 RRU is worth nothing.

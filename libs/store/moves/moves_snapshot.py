@@ -114,13 +114,13 @@ _GIVING = """
 # Their holdings now, without servers that are asked to leave already.
 _HELD = """
     SELECT current_reservation_id, coalesce(sum(rru) FILTER (WHERE unavailability = 'none' AND asked_at IS NULL), 0),
-           count(*) FILTER (WHERE unavailability = 'none' AND asked_at IS NULL), servers.hardware_type_id, {domains}
+           count(*) FILTER (WHERE unavailability = 'none' AND asked_at IS NULL), {type}, {domains}
     FROM servers JOIN racks USING (rack_id) {joins}
     LEFT JOIN reservation_rru ON reservation_rru.reservation_id = current_reservation_id
                              AND reservation_rru.hardware_type_id = servers.hardware_type_id
     LEFT JOIN moves ON moves.server_id = servers.server_id AND moves.status = 'running'
     WHERE current_reservation_id = ANY(%(ids)s)
-    GROUP BY current_reservation_id, servers.hardware_type_id, {domains} ORDER BY current_reservation_id"""
+    GROUP BY current_reservation_id, {type}, {domains} ORDER BY current_reservation_id"""
 _WAITING_SINCE = sa.text(
     "SELECT changed_at FROM region_conditions WHERE region_id = :region_id AND type = :type AND status = 'False'"
 )
@@ -217,7 +217,8 @@ def _holdings(
         tx, _GIVING.format(survives=named), {"region_id": region_id, "changed": list(changed)}, columns
     )
     ids = giving["reservation_id"]
-    query = _HELD.format(domains=", ".join(("msb_id", *places.domains)), joins=places.joins)
+    domains = ", ".join(("msb_id", *places.domains))
+    query = _HELD.format(domains=domains, joins=places.joins, type=worths.type_column)
     fields = {"reservation": ">i8", "rru": ">f8", "servers": ">i8", "type": ">i8"}
     fields |= places.fields("domain", ">i8", msb=True)
     held = copy_out(tx, query, {"ids": ids.tolist()}, fields)
