@@ -21,6 +21,8 @@ from libs.store.tables import capacity_requests, jobs, regions
 UNASSESSED = (CapacityRequestPhase.SUBMITTED, CapacityRequestPhase.ASSESSING)
 UNDECIDED = (*UNASSESSED, CapacityRequestPhase.AWAITING_APPROVAL)
 _table = capacity_requests
+_LATEST_FIELDS = ("resources", "affinity_follows")
+"""Fields of a spec that processes of the version before cannot read."""
 _SELECT = sa.select(_table, regions.c.name.label("region")).join(regions, regions.c.region_id == _table.c.region_id)
 
 
@@ -202,9 +204,10 @@ def _capacity_request(row: sa.RowMapping) -> CapacityRequest:
 
 
 def spec_json(spec: ReservationSpec) -> dict[str, object]:
-    """Return a spec as a JSON object, with times in ISO 8601."""
+    """Return a spec as a JSON object, with times in ISO 8601. Leave out _LATEST_FIELDS that say nothing."""
     times = {name: None if at is None else at.isoformat() for name, at in _times(spec).items()}
-    return {**asdict(spec), **times}
+    fields = {name: value for name, value in asdict(spec).items() if value or name not in _LATEST_FIELDS}
+    return {**fields, **times}
 
 
 def _times(spec: ReservationSpec) -> dict[str, datetime | None]:

@@ -1,0 +1,23 @@
+"""Specs of capacity requests as JSON objects."""
+
+import pytest
+
+from libs.domain.reservation import ReservationSpec
+from libs.store.capacity.capacity_requests import spec_json, spec_of_json
+
+LATEST = {"resources", "affinity_follows"}
+
+
+@pytest.mark.parametrize(
+    ("said", "written"),
+    [
+        ({}, set()),
+        ({"resources": {"cores": 2.0}}, {"resources"}),
+        ({"affinity_follows": "storage"}, {"affinity_follows"}),
+    ],
+)
+def test_the_process_of_the_version_before_reads_what_asks_for_nothing_new(said: dict, written: set[str]) -> None:
+    spec = ReservationSpec(capacity_rru=2, rru={"hw-a": 1.0}, **said)
+    saved = spec_json(spec)
+    assert saved.keys() & LATEST == written
+    assert spec_of_json(saved) == spec
