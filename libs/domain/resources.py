@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from libs.domain.arrays import Bools, Floats, Names
 
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/-]*")
 RESOURCES_MAX = 8
 """Most resources of one reservation."""
 AMOUNT_MIN, AMOUNT_MAX = 1e-6, 1e15
@@ -21,8 +23,10 @@ NAME_CHARACTERS_MAX = 63
 
 
 def is_resource(name: str) -> bool:
-    """Return whether a resource may have this name."""
-    return 0 < len(name) <= NAME_CHARACTERS_MAX and name.isprintable() and name == name.strip()
+    """Return whether a resource may have this name: as attributes of hardware types have, so that operators can set
+    it.
+    """
+    return len(name) <= NAME_CHARACTERS_MAX and _NAME.fullmatch(name) is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
