@@ -298,6 +298,11 @@ class FleetSnapshot:
         """Return the measures of expression 6: the RRU first, then each resource that a reservation asks for."""
         return tuple(one for one in self._all_measures if one.resource not in self.resources.waived)
 
+    def measures_of(self, reservation: int) -> tuple[Measure, ...]:
+        """Return the measures of one reservation, with one row each: the RRU, and the resources that it asks for."""
+        q, row = self.reservations, slice(reservation, reservation + 1)
+        return measures_of(q.capacity_rru[row], q.rru[row], q.resources[row], self.resources)
+
     @property
     def _all_measures(self) -> tuple[Measure, ...]:
         q = self.reservations

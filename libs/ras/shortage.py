@@ -56,10 +56,10 @@ def describe_shortage(
                      share
     """
     q = snapshot.reservations
-    measure = next(one for one in snapshot.measures if one.resource == resource)
-    rru = measure.share_rru(q.rru)[reservation]
+    measure = next(one for one in snapshot.measures_of(reservation) if one.resource == resource)
+    rru = measure.share_rru(q.rru[[reservation]])[0]
     eligible = np.flatnonzero(rru > 0)
-    what, unit = measure.resource or "RRU", float(measure.share[reservation] * measure.worth[reservation])
+    what, unit = measure.resource or "RRU", float(measure.share[0] * measure.worth[0])
     short, asked = short_rru / unit, float(q.capacity_rru[reservation]) / unit
     more = {} if resource is None else {f"short_{resource}": short}
     if not len(eligible):
