@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -115,17 +115,20 @@ class _Ledger:
         self.lost: list[list[float]] = changes.source_values.tolist()
         self.gained: list[list[float]] = changes.to_values.tolist()
         axis = self.q.axis
-        measures, starts = range(axis.measures), [m * axis.width for m in range(axis.measures)]
+        starts = [m * axis.width for m in range(axis.measures)]
         weight = np.ones((Q, 1)) if axis.weight is None else axis.weight
-        self.weights: list[list[float]] = weight.tolist()
-        self.totals = [(start, start + axis.msbs) for start in starts]
-        # [reservation][measure]: the columns of each kind whose loss the reservation survives
-        self.survived = [
+        # of each reservation, for each measure: the columns of the MSBs, those of each kind whose loss the reservation
+        # survives, and the factor of penalties
+        self.parts: list[list[tuple[slice, list[slice], float]]] = [
             [
-                [(starts[m] + a, starts[m] + b) for (a, b), is_lost in zip(axis.spans, row, strict=True) if is_lost]
-                for m in measures
+                (
+                    slice(start, start + axis.msbs),
+                    [slice(start + a, start + b) for (a, b), is_lost in zip(axis.spans, row, strict=True) if is_lost],
+                    float(factor),
+                )
+                for start, factor in zip(starts, factors, strict=True)
             ]
-            for row in axis.survives
+            for row, factors in zip(axis.survives, weight, strict=True)
         ]
         self.outgoing, self.incoming = _by_reservation(changes.source, may, Q), _by_reservation(changes.to, may, Q)
         gives_up = changes.leaving & (changes.to == NONE)
@@ -234,8 +237,13 @@ class _Ledger:
     def _is_in_fullest(self, n: int, r: int) -> bool:
         """Return whether the server of change `n` is in the fullest domain of a kind that reservation `r` survives."""
         load = self.load[r]
-        spans = [span for of_measure in self.survived[r] for span in of_measure]
-        return any(load[d] == load[a:b].max() for a, b in spans for d in self.domain[n] if a <= d < b)
+        return any(
+            load[d] == load[span].max()
+            for _, spans, _ in self.parts[r]
+            for span in spans
+            for d in self.domain[n]
+            if span.start <= d < span.stop
+        )
 
     def _take_back(self, dropped: list[int]) -> None:
         """Take back each change of `dropped` with which all reservations stay sound, the last dropped change first.
@@ -304,20 +312,22 @@ class _Ledger:
         """Return the RRU of reservation `r` that are left after the worst loss that it must survive, in the measure
         with least.
         """
-        return min(total - max(worst) for total, worst in self._losses(table[r], r))
+        load, left = table[r], np.inf
+        for total, spans, _ in self.parts[r]:
+            worst = 0.0
+            for span in spans:
+                worst = max(worst, float(load[span].max(initial=0.0)))
+            left = min(left, float(load[total].sum()) - worst)
+        return left
 
     def _unmet(self, r: int) -> float:
         """Return the RRU of reservation `r` that its penalty counts. See `LossAxis.unmet_rru`."""
-        capacity_rru = float(self.q.capacity_rru[r])
-        return sum(
-            weight * sum(max(0.0, capacity_rru - (total - one)) for one in worst)
-            for weight, (total, worst) in zip(self.weights[r], self._losses(self.load[r], r), strict=True)
-        )
-
-    def _losses(self, load: Floats, r: int) -> Iterator[tuple[float, list[float]]]:
-        """Yield the RRU of reservation `r` in each measure, and what each loss takes that it must survive."""
-        for (a, b), spans in zip(self.totals, self.survived[r], strict=True):
-            yield float(load[a:b].sum()), [float(load[c:d].max(initial=0.0)) for c, d in spans] or [0.0]
+        load, capacity_rru, missing = self.load[r], float(self.q.capacity_rru[r]), 0.0
+        for total, spans, weight in self.parts[r]:
+            held = float(load[total].sum())
+            for worst in [float(load[span].max(initial=0.0)) for span in spans] or [0.0]:
+                missing += weight * max(0.0, capacity_rru - (held - worst))
+        return missing
 
     def _penalty(self, r: int) -> float:
         """Return the penalty of reservation `r` for its unmet RRU and for RRU outside its affinity bands (ADR 0012)."""
