@@ -26,6 +26,7 @@ from libs.ras.power_bounds import PowerBound
 from libs.ras.quota_bounds import QuotaBound
 from libs.ras.simulation_report import SimulationReport, report_of_json
 from libs.ras.waves.report import foretell
+from libs.reconcile.errors import Overtaken
 from libs.store.capacity.approval_limits import load_approval_limits
 from libs.store.capacity.capacity_requests import change_phase, create_capacity_request
 from libs.store.capacity.cost_units import load_cost_table
@@ -267,12 +268,10 @@ def _promise(
     tx: Transaction, region_id: int, application: Application, one: Decision, short_rru: float, *, now: datetime
 ) -> tuple[int, int]:
     """Resize or create a reservation, with a capacity request as the trail. Return its id and generation."""
-    if one.before is None:
-        generation = 1
-        reservation_id = create_reservation(tx, region_id, name=one.name, owner=one.owner, spec=one.spec, now=now)
-    else:
-        reservation_id = one.before.reservation_id
-        generation = update_spec(tx, reservation_id, one.spec, generation=one.before.generation)
+    try:
+        reservation_id, generation = _put_reservation(tx, region_id, one, now=now)
+    except Overtaken as error:
+        raise _problem(outgrown(str(error))) from error
     request = create_capacity_request(
         tx,
         region_id,
@@ -300,6 +299,13 @@ def _promise(
         reservation_id=reservation_id,
     )
     return reservation_id, generation
+
+
+def _put_reservation(tx: Transaction, region_id: int, one: Decision, *, now: datetime) -> tuple[int, int]:
+    if one.before is None:
+        return create_reservation(tx, region_id, name=one.name, owner=one.owner, spec=one.spec, now=now), 1
+    reservation_id = one.before.reservation_id
+    return reservation_id, update_spec(tx, reservation_id, one.spec, generation=one.before.generation)
 
 
 def _as_stored(

@@ -134,7 +134,7 @@ def hold_followed(tx: Transaction, region_id: int, name: str, other: str | None)
     tx.execute(_HOLD, {"region_id": region_id, "name": other})
     why = why_not_followed_now(tx, region_id, name, other)
     if why is not None:
-        raise Overtaken(f"{other} {why}: judge it again")
+        raise Overtaken(f"{other} {why}")
 
 
 def _load_held(tx: Transaction, region_id: int, others: Collection[str]) -> _Held:
