@@ -31,10 +31,14 @@ _COUNTS = """
     count(*) FILTER (WHERE current_reservation_id IS NOT NULL) AS current,
     count(*) FILTER (WHERE target_reservation_id IS NOT NULL OR current_reservation_id IS NOT NULL
                         OR in_doubt_reservation_id IS NOT NULL) AS bound"""
+# Count the servers of each rack first: grouping by numbers costs half of grouping by names.
 _BY_MSB = f"""
-    SELECT msbs.name AS domain, hardware_types.name AS hardware_type, {_COUNTS}
-    FROM servers JOIN hardware_types USING (hardware_type_id) JOIN racks USING (rack_id) JOIN msbs USING (msb_id)
-    WHERE {_LIVE} AND (CAST(:names AS text[]) IS NULL OR msbs.name = ANY(:names)) GROUP BY 1, 2"""
+    SELECT msbs.name AS domain, hardware_types.name AS hardware_type, CAST(sum(servers) AS bigint) AS servers,
+           CAST(sum(targeted) AS bigint) AS targeted, CAST(sum(current) AS bigint) AS current,
+           CAST(sum(bound) AS bigint) AS bound
+    FROM (SELECT rack_id, hardware_type_id, {_COUNTS} FROM servers WHERE {_LIVE} GROUP BY 1, 2) AS of_rack
+    JOIN hardware_types USING (hardware_type_id) JOIN racks USING (rack_id) JOIN msbs USING (msb_id)
+    WHERE CAST(:names AS text[]) IS NULL OR msbs.name = ANY(:names) GROUP BY 1, 2"""
 _BY_DOMAIN = f"""
     SELECT domains.name AS domain, hardware_types.name AS hardware_type, {_COUNTS}
     FROM domains JOIN server_domains USING (domain_id) JOIN servers USING (server_id)
