@@ -28,9 +28,16 @@ def _said(value: float, digits: int) -> str:
 
 
 def aligned(values: Sequence[float | None]) -> list[str]:
-    """Return the numbers of one column, all with the decimals that one of them needs, so that their points align."""
-    digits = max((len(number(value).partition(".")[2]) for value in values), default=0)
-    return [number(value) if value is None else _said(value, digits) for value in values]
+    """Return the numbers of one column, all with the decimals that one of them needs, so that their points align.
+
+    Beside thousands, a fraction says nothing more: each number has its own decimals then.
+    """
+    plain = [number(value) for value in values]
+    known = [value for value in values if value is not None]
+    if max(map(abs, known), default=0) >= 1000:
+        return plain
+    digits = max(len(said.partition(".")[2]) for said in plain) if plain else 0
+    return [said if value is None else _said(value, digits) for said, value in zip(plain, values, strict=True)]
 
 
 def count(value: int, noun: str, plural: str = "") -> str:

@@ -41,7 +41,8 @@ def test_the_margin_marks_the_first_worst_msb() -> None:
 def test_figures_of_a_margin_have_their_points_in_one_line() -> None:
     items = counted(3)
     items[0]["held_rru"] = 1.75
-    assert aligned([3.25, 1, -0.5, 1199.5]) == ["3.25", "1.00", f"{MINUS}0.50", "1,199.50"]
+    assert aligned([3.25, 1, -0.5, 199.5]) == ["3.25", "1.00", f"{MINUS}0.50", "199.50"]
+    assert aligned([6.47, 45_400]) == ["6.47", "45,400"]
     assert aligned([3, None, 1200]) == ["3", "–", "1,200"]
     assert [row.ends[0].text for row in reservation_map(items, 10, survives=True).rows] == ["18.25", "18.00", "18.00"]
 
