@@ -108,6 +108,19 @@ def joining_w(snapshot: FleetSnapshot, target: Indices) -> Floats:
     return by_limit(snapshot, np.where(target >= 0, gains_w(snapshot), 0.0))
 
 
+def feedable(snapshot: FleetSnapshot, rows: Indices) -> Bools:
+    """Return which of the servers `rows` (n,), the preferred ones first, could all join reservations at once, (n,)."""
+    gain, room, fits = gains_w(snapshot)[rows], np.maximum(room_w(snapshot), 0.0), np.ones(len(rows), bool)
+    for one in tight_kinds(snapshot):
+        of = one.of[rows]
+        waiting = np.flatnonzero(fits & (of >= 0))
+        waiting = waiting[np.argsort(of[waiting], kind="stable")]
+        domain, total = of[waiting], np.cumsum(gain[waiting])
+        earlier = (total - gain[waiting])[np.searchsorted(domain, domain)]
+        fits[waiting] = total - earlier <= room[one.rows][domain] + ROUNDING_W
+    return fits
+
+
 def beyond_w(snapshot: FleetSnapshot, target: Indices) -> Floats:
     """Return the W by which the plan `target` (S,) adds more below each limit than there is room for, (L,)."""
     power = snapshot.power

@@ -67,6 +67,19 @@ class NewRacks:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PowerLimitChange:
+    """Another limit on the power of a domain.
+
+    headroom  share that plans keep free; None: as it is, or 0 if the domain has no limit yet
+    """
+
+    kind: str
+    domain: str
+    limit_w: float
+    headroom: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WhatIf:
     """The assumed changes to a region, applied in the order of `imagine`.
 
@@ -74,6 +87,7 @@ class WhatIf:
     lose                    places whose servers are down
     remove_hardware_types   types whose servers are gone
     withdraw_racks          racks whose servers are gone
+    power_limits            limits on power, at most one per domain; domains that are not named keep theirs
     """
 
     policy: Mapping[str, Any]
@@ -83,12 +97,13 @@ class WhatIf:
     add_racks: tuple[NewRacks, ...] = ()
     remove_hardware_types: tuple[str, ...] = ()
     withdraw_racks: tuple[str, ...] = ()
+    power_limits: tuple[PowerLimitChange, ...] = ()
 
     @property
     def not_decisions(self) -> tuple[str, ...]:
         """Return the names of the parts that a plan cannot bring about. They can be simulated, but not applied."""
-        events = ("lose", "add_racks", "remove_hardware_types", "withdraw_racks")
-        return tuple(name for name in events if getattr(self, name))
+        others = ("lose", "add_racks", "remove_hardware_types", "withdraw_racks", "power_limits")
+        return tuple(name for name in others if getattr(self, name))
 
     def as_dict(self) -> dict[str, Any]:
         """Return the what-if as a JSON object."""
@@ -107,6 +122,7 @@ def what_if_of(found: Mapping[str, Any]) -> WhatIf:
         add_racks=tuple(NewRacks(**one) for one in found["add_racks"]),
         remove_hardware_types=tuple(found["remove_hardware_types"]),
         withdraw_racks=tuple(found["withdraw_racks"]),
+        power_limits=tuple(PowerLimitChange(**one) for one in found.get("power_limits", ())),
     )
 
 

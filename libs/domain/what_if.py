@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 
 from libs.domain.arrays import Bools
-from libs.domain.domain_kind import UNPLACED
+from libs.domain.domain_kind import MSB_KIND, UNPLACED
 from libs.domain.domain_limits import limits_table
 from libs.domain.fleet import FREE, FleetSnapshot, Reservations
+from libs.domain.power import Power, PowerLimit
 from libs.domain.reservation import ReservationSpec
 from libs.domain.resources import resources_table
-from libs.domain.simulation import Demand, Loss, NewRacks, WhatIf
+from libs.domain.simulation import Demand, Loss, NewRacks, PowerLimitChange, WhatIf
 
 CAPACITY_RRU_MAX = 1e12
 """Largest capacity of one reservation, in RRU."""
@@ -105,7 +106,7 @@ def imagine(snapshot: FleetSnapshot, what_if: WhatIf, owned: Mapping[str, str]) 
         snapshot = _without(snapshot, snapshot.servers.rack == _index(racks, name, f"withdraw_racks[{k}]", "rack"))
     for k, added in enumerate(what_if.add_racks):
         snapshot = _with_racks(snapshot, added, f"add_racks[{k}]")
-    return snapshot
+    return _with_power_limits(snapshot, what_if.power_limits) if what_if.power_limits else snapshot
 
 
 def _with_demand(snapshot: FleetSnapshot, demand: Demand, owned: Mapping[str, str], field: str) -> FleetSnapshot:
@@ -180,6 +181,24 @@ def _with_racks(snapshot: FleetSnapshot, added: NewRacks, field: str) -> FleetSn
         old = getattr(s, column.name)
         columns[column.name] = np.concatenate([old, np.asarray(new[column.name]).astype(old.dtype)])
     return replace(snapshot, topology=topology, servers=replace(s, **columns))
+
+
+def _with_power_limits(snapshot: FleetSnapshot, changes: Sequence[PowerLimitChange]) -> FleetSnapshot:
+    """Set limits on the power of domains. The domains that are not named keep theirs."""
+    topology, none = snapshot.topology, np.zeros(len(snapshot.hardware_types))
+    power = snapshot.power or Power(idle_w=none, full_w=none)
+    domains = {MSB_KIND: topology.msbs} | {kind.name: kind.domains for kind in topology.kinds}
+    limits = {(one.kind, one.domain): one for one in power.limits}
+    for k, change in enumerate(changes):
+        if change.kind not in domains:
+            raise UnknownName(f"power_limits[{k}].kind", "kind of domain", change.kind, domains)
+        _index(domains[change.kind], change.domain, f"power_limits[{k}].domain", change.kind)
+        place = change.kind, change.domain
+        headroom = change.headroom
+        if headroom is None:
+            headroom = limits[place].headroom if place in limits else 0.0
+        limits[place] = PowerLimit(kind=change.kind, domain=change.domain, limit_w=change.limit_w, headroom=headroom)
+    return replace(snapshot, power=replace(power, limits=tuple(limits.values())))
 
 
 def _index(names: Any, name: str, field: str, noun: str) -> int:

@@ -13,6 +13,7 @@ import numpy as np
 from libs.domain.arrays import Indices
 from libs.domain.fleet import FREE, FleetSnapshot
 from libs.ras.evaluate import Score, coverage_of, evaluate
+from libs.ras.power_report import SHOWN_MAX, DomainPowerDifference, compare_power
 
 MOVES_SHOWN_MAX = 200
 _SAME_RRU = 1e-6
@@ -94,6 +95,9 @@ class Difference:
     hardware_types  the servers of each hardware type
     moves           number of servers that the answer moves
     moves_shown     the first MOVES_SHOWN_MAX of these moves
+    power           the first SHOWN_MAX domains with a limit on power (libs/ras/power_report.py); None: omitted, as on a
+                    page of simulations and in reports of older versions
+    power_limits    number of all domains with a limit on power
     """
 
     cost: Costs
@@ -101,6 +105,8 @@ class Difference:
     hardware_types: tuple[HardwareTypeDifference, ...]
     moves: int
     moves_shown: tuple[ShownMove, ...]
+    power: tuple[DomainPowerDifference, ...] | None = None
+    power_limits: int = 0
 
 
 def difference(before: FleetSnapshot, imagined: FleetSnapshot, target: Indices) -> Difference:
@@ -112,12 +118,15 @@ def difference(before: FleetSnapshot, imagined: FleetSnapshot, target: Indices) 
     present = np.maximum(before.servers.target, FREE)
     stay = np.maximum(imagined.servers.target, FREE)
     moved = np.flatnonzero(target != stay)
+    power = compare_power(before, imagined, target)
     return Difference(
         cost=Costs(now=evaluate(before, present), at_once=evaluate(imagined, stay), after=evaluate(imagined, target)),
         reservations=_reservations(before, imagined, present, stay, target),
         hardware_types=_hardware_types(before, imagined, present, target),
         moves=len(moved),
         moves_shown=tuple(_move(imagined, int(row), stay, target) for row in moved[:MOVES_SHOWN_MAX]),
+        power=power[:SHOWN_MAX],
+        power_limits=len(power),
     )
 
 

@@ -13,6 +13,7 @@ from libs.domain.reservation import ROUNDING
 from libs.ras.eligible_rru import most_surviving
 from libs.ras.evaluate import Coverage, coverage_of, short_rru
 from libs.ras.free_servers import Handout, hand_out
+from libs.ras.power_report import SHOWN_MAX, DomainPowerDifference, compare_power
 from libs.ras.returnable_servers import returnable
 from libs.ras.shortage import best_type, stock_of
 
@@ -74,6 +75,8 @@ class Estimate:
 
     reservations           the first RESERVATIONS_SHOWN_MAX of them; those that lose most come first
     reservations_affected  number of all reservations that the what-if resizes, or that are short
+    power                  the first SHOWN_MAX domains with a limit on power; `after` is as `at_once`
+    power_limits           number of all domains with a limit on power
     taken_servers, missing_servers, spare_servers   sums over all reservations
     """
 
@@ -83,6 +86,8 @@ class Estimate:
     reservations: tuple[ReservationEstimate, ...]
     reservations_affected: int
     hardware_types: tuple[HardwareTypeEstimate, ...]
+    power: tuple[DomainPowerDifference, ...]
+    power_limits: int
     taken_servers: int
     missing_servers: int
     spare_servers: int
@@ -112,7 +117,7 @@ def estimate(before: FleetSnapshot, imagined: FleetSnapshot) -> Estimate:
     loss = short.with_free - short.now
     rows = rows[np.lexsort((rows, -(short.at_once - short.now)[rows], -loss[rows]))]
     shown = rows[:RESERVATIONS_SHOWN_MAX]
-    most = most_surviving(imagined, shown)
+    most, power = most_surviving(imagined, shown), compare_power(before, imagined, stay)
     return Estimate(
         now=_total(short.now),
         at_once=_total(short.at_once),
@@ -135,6 +140,8 @@ def estimate(before: FleetSnapshot, imagined: FleetSnapshot) -> Estimate:
         ),
         reservations_affected=len(rows),
         hardware_types=_hardware_types(before, imagined, given, missing, kind),
+        power=power[:SHOWN_MAX],
+        power_limits=len(power),
         taken_servers=int(given.taken.sum()),
         missing_servers=int(missing.sum()),
         spare_servers=int(spare.sum()),

@@ -7,8 +7,9 @@ from heapq import heapify, heappop, heappush
 
 import numpy as np
 
-from libs.domain.arrays import Floats, Ints
+from libs.domain.arrays import Bools, Floats, Indices, Ints
 from libs.domain.fleet import FleetSnapshot
+from libs.domain.power_use import feedable, gains_w
 from libs.domain.reservation import ROUNDING
 from libs.ras.evaluate import Coverage
 
@@ -42,16 +43,19 @@ def hand_out(snapshot: FleetSnapshot, covered: Coverage) -> Handout:
     A reservation that survives the loss of a further kind of domain gets none, and stays short: only a solve weighs
     these domains. The same holds for one with other limits per kind of domain, and for one that asks for resources.
 
+    A domain with a limit on power gives only as many of its free servers as it could feed at once.
+
     Racks, spread, affinity and move costs are left to a solve. Time: at most a few microseconds for each free server,
     and for each MSB of each reservation that is short.
     """
     q, M, T = snapshot.reservations, len(snapshot.topology.msbs), len(snapshot.hardware_types)
-    unbound = np.flatnonzero((snapshot.servers.target < 0) & snapshot.servers.lasting)
-    cell = snapshot.server_msb[unbound].astype(np.int64) * T + snapshot.servers.hardware_type[unbound]
-    free = np.bincount(cell, minlength=M * T).reshape(M, T)
-    stock, taken, short = free.tolist(), np.zeros((len(q), T), np.int64), covered.shortfall.copy()
+    unbound = np.flatnonzero((snapshot.servers.target < 0) & snapshot.servers.lasting).astype(np.int32)
+    taken, short = np.zeros((len(q), T), np.int64), covered.shortfall.copy()
     simple = ~q.survives_loss_of.any(1) & ~q.limits_domains & ~q.asks_resources
     lacking = np.flatnonzero((short > ROUNDING * q.capacity_rru) & simple)
+    fed = _fed(snapshot, unbound, np.asarray((q.rru[lacking] > 0).any(0)))
+    cell = snapshot.server_msb[fed].astype(np.int64) * T + snapshot.servers.hardware_type[fed]
+    stock = np.bincount(cell, minlength=M * T).reshape(M, T).tolist()
     share = short[lacking] / np.maximum(q.capacity_rru[lacking], _TOLERANCE)
     for r in lacking[np.lexsort((lacking, -share, -q.priority[lacking]))].tolist():
         msbs = np.flatnonzero(q.allowed[r, snapshot.topology.msb_datacenter])
@@ -64,7 +68,18 @@ def hand_out(snapshot: FleetSnapshot, covered: Coverage) -> Handout:
             bool(q.survives_msb_loss[r]),
             float(q.msb_limit_rru[r]),
         )
-    return Handout(free=free.sum(0), taken=taken, short_rru=short)
+    free = np.bincount(snapshot.servers.hardware_type[unbound], minlength=T)
+    return Handout(free=free, taken=taken, short_rru=short)
+
+
+def _fed(snapshot: FleetSnapshot, rows: Indices, wanted: Bools) -> Indices:
+    """Return those of the free servers `rows` that could all be bound at once within the limits on power.
+
+    wanted   (T,) the hardware types to prefer; of these, and of the others, servers that add less W come first
+    """
+    kind = snapshot.servers.hardware_type[rows]
+    order = np.lexsort((rows, gains_w(snapshot)[rows], ~wanted[kind]))
+    return np.asarray(rows[order][feedable(snapshot, rows[order])])
 
 
 def _serve(

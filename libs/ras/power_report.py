@@ -1,8 +1,8 @@
-"""Report the power of domains before and after a plan. Source: RAS, 4.4 and figure 14."""
+"""Report the power of domains before and after a plan, and in a what-if. Source: RAS, 4.4 and figure 14."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
@@ -11,10 +11,10 @@ from libs.domain.domain_kind import MSB_KIND
 from libs.domain.fleet import FleetSnapshot
 from libs.domain.power import DomainPower, variance_of
 from libs.domain.power_balance import msb_all_w, msb_w
-from libs.domain.power_use import by_limit, drawn_w
+from libs.domain.power_use import by_limit, drawn_w, fed_kinds
 
 SHOWN_MAX = 200
-"""Most domains of a report, the fullest ones."""
+"""Most domains of a report: the fullest ones, or those of a what-if in its order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +63,76 @@ def report_power(snapshot: FleetSnapshot, before: Indices, after: Indices) -> Po
         fullest_after=float((now / most).max(initial=0.0)),
         domains=tuple(found),
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DomainPowerDifference:
+    """A domain with a limit on power, now and in a what-if.
+
+    In the names of fields, `now` means the present region. `at_once` means the what-if before any server moves, and
+    `after` the what-if with the answer. Servers draw by their targets.
+
+    limit_w   W that the domain can feed; None: it has no limit now
+    headroom  share of limit_w that plans keep free
+    drawn_w   W that the servers of the domain draw
+    free_w    W below the limit less its headroom; negative: so many W are above it
+    """
+
+    kind: str
+    domain: str
+    limit_w_now: float | None
+    headroom_now: float | None
+    drawn_w_now: float
+    free_w_now: float | None
+    limit_w: float
+    headroom: float
+    drawn_w_at_once: float
+    free_w_at_once: float
+    drawn_w_after: float
+    free_w_after: float
+
+
+def compare_power(before: FleetSnapshot, imagined: FleetSnapshot, target: Indices) -> tuple[DomainPowerDifference, ...]:
+    """Compare the domains with a limit in the what-if `imagined`: now, at once, and with its answer `target` (S',).
+
+    Limits that the what-if changes come first, and then the domains with least power to spare.
+    """
+    if imagined.power is None:
+        return ()
+    here = () if before.power is None else before.power.limits
+    had = {(one.kind, one.domain): one for one in here}
+    limits = imagined.power.limits
+    # the limits of the what-if, so that domains without a limit now are counted too
+    stands = replace(before, power=replace(imagined.power, part=None))
+    was, shocked, becomes = (
+        by_limit(snapshot, drawn_w(snapshot, binding >= 0))
+        for snapshot, binding in (
+            (stands, before.servers.target),
+            (imagined, imagined.servers.target),
+            (imagined, target),
+        )
+    )
+    found = []
+    for row in np.concatenate([one.rows for one in fed_kinds(imagined)] or [np.zeros(0, np.int32)]).tolist():
+        limit, old = limits[row], had.get((limits[row].kind, limits[row].domain))
+        found.append(
+            DomainPowerDifference(
+                kind=limit.kind,
+                domain=limit.domain,
+                limit_w_now=None if old is None else old.limit_w,
+                headroom_now=None if old is None else old.headroom,
+                drawn_w_now=float(was[row]),
+                free_w_now=None if old is None else old.allowed_w - float(was[row]),
+                limit_w=limit.limit_w,
+                headroom=limit.headroom,
+                drawn_w_at_once=float(shocked[row]),
+                free_w_at_once=limit.allowed_w - float(shocked[row]),
+                drawn_w_after=float(becomes[row]),
+                free_w_after=limit.allowed_w - float(becomes[row]),
+            )
+        )
+    found.sort(key=lambda one: ((one.limit_w_now, one.headroom_now) == (one.limit_w, one.headroom), one.free_w_after))
+    return tuple(found)
 
 
 def _domain(kind: str, name: str, drawn: tuple[float, float, float], limit: tuple[float, float] | None) -> DomainPower:

@@ -8,6 +8,7 @@ from typing import Any
 
 from libs.ras.difference import Costs, Difference, HardwareTypeDifference, ReservationDifference, ShownMove
 from libs.ras.evaluate import Score
+from libs.ras.power_report import DomainPowerDifference
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,8 +43,9 @@ def report_as_json(report: SimulationReport) -> dict[str, Any]:
     for moment in fields(Costs):
         score: Score = getattr(report.difference.cost, moment.name)
         found["cost"][moment.name] |= {"penalty": score.penalty, "total": score.total}
-    if report.difference.reservations is None:
-        del found["reservations"]
+    for name in ("reservations", "power"):
+        if found[name] is None:
+            del found[name]
     return {
         **found,
         "refused": [asdict(one) for one in report.refused],
@@ -57,7 +59,7 @@ def report_of_json(found: Mapping[str, Any]) -> SimulationReport:
 
     Raises: KeyError or TypeError for any other document.
     """
-    rows = found.get("reservations")
+    rows, power = found.get("reservations"), found.get("power")
     return SimulationReport(
         difference=Difference(
             cost=Costs(**{name: _score(terms) for name, terms in found["cost"].items()}),
@@ -65,6 +67,8 @@ def report_of_json(found: Mapping[str, Any]) -> SimulationReport:
             hardware_types=tuple(HardwareTypeDifference(**row) for row in found["hardware_types"]),
             moves=found["moves"],
             moves_shown=tuple(ShownMove(**row) for row in found["moves_shown"]),
+            power=None if power is None else tuple(DomainPowerDifference(**row) for row in power),
+            power_limits=found.get("power_limits", 0),
         ),
         refused=tuple(Refusal(**one) for one in found["refused"]),
         solve=found["solve"],

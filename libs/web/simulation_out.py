@@ -21,11 +21,13 @@ class SimulationOut(ResponseModel):
     what_if: dict[str, Any] = Field(description="The assumed changes")
     status: SimulationStatus
     applicable: bool = Field(
-        description="Whether a plan can bring all of it about: no lost places, no racks or types added or removed"
+        description="Whether a plan can bring all of it about: no lost places, no racks or types added or removed, and "
+        "no other limits on power"
     )
     progress: dict[str, Any] = Field(description=PROGRESS)
     report: dict[str, Any] | None = Field(
-        description="cost (now, at_once, after), reservations and hardware_types that differ, moves, refused, solve"
+        description="cost (now, at_once, after), reservations and hardware_types that differ, power of domains with a "
+        "limit, moves, refused, solve"
     )
     error: str | None
     bundle: str | None = Field(description="Replay bundle on the solver's machine: `plimsoll solve` runs it again")

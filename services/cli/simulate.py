@@ -11,6 +11,7 @@ from services.cli.client import Client, Json
 from services.cli.estimate import show_estimate
 from services.cli.failure import CliFailure
 from services.cli.output import Output, OutputOption, percent, plural, print_json, print_rows, say, stderr, stdout
+from services.cli.simulated_power import show_power
 from services.cli.specs import number_of
 
 T = TypeVar("T")
@@ -56,6 +57,14 @@ def simulate(
     ] = None,
     remove_type: Annotated[list[str] | None, typer.Option("--remove-type", metavar="TYPE")] = None,
     withdraw_rack: Annotated[list[str] | None, typer.Option("--withdraw-rack", metavar="RACK")] = None,
+    power_limit: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--power-limit",
+            metavar="[KIND:]DOMAIN=W[:HEADROOM]",
+            help="another limit on the power of an MSB, or of a domain of this kind",
+        ),
+    ] = None,
     apply: Annotated[
         int | None, typer.Option("--apply", metavar="ID", help="apply this simulation, if its basis has not changed")
     ] = None,
@@ -93,6 +102,7 @@ def simulate(
         "add_racks": [_racks(text) for text in add_rack or ()],
         "remove_hardware_types": list(remove_type or ()),
         "withdraw_racks": list(withdraw_rack or ()),
+        "power_limits": [_power_limit(text) for text in power_limit or ()],
     }
     given = {name: value for name, value in body.items() if value}
     if given.keys() == {"region"}:
@@ -175,6 +185,7 @@ def _show(found: Json) -> None:
     columns = {"TYPE": "hardware_type", "BOUND": "bound_now", "FREE": "free_now"}
     columns |= {"BOUND AFTER": "bound_after", "FREE AFTER": "free_after"}
     print_rows(types, columns)
+    show_power(report.get("power", ()), report.get("power_limits", 0), "after")
     held_back = sum(report["solve"].get("churn", {}).get("held_back", {}).values())
     if held_back:
         say(f"The churn budget held back {plural(held_back, 'exchange')} of servers in use that would gain something.")
@@ -210,6 +221,19 @@ def _racks(text: str) -> Json:
         raise typer.BadParameter(f"{text!r}: write {form}", param_hint="--add-rack")
     servers, racks = (number_of(count, int, "--add-rack", form) for count in [*counts, "1"][:2])
     return {"msb": parts[0], "hardware_type": parts[1], "servers_per_rack": servers, "racks": racks}
+
+
+def _power_limit(text: str) -> Json:
+    place, _, figures = text.rpartition("=")
+    kind, _, domain = place.partition(":") if ":" in place else ("", "", place)
+    watts, colon, headroom = figures.partition(":")
+    form = "[KIND:]DOMAIN=W[:HEADROOM], such as msb-003=900000:0.1 or power_row:row-7=180000"
+    if not domain:
+        raise typer.BadParameter(f"{text!r}: write {form}", param_hint="--power-limit")
+    limit: Json = {"domain": domain, "limit_w": number_of(watts, float, "--power-limit", form)}
+    if kind:
+        limit["kind"] = kind
+    return limit | ({"headroom": number_of(headroom, float, "--power-limit", form)} if colon else {})
 
 
 def _cost(text: str) -> Any:

@@ -38,6 +38,7 @@ class Renderer:
             "number": words.number,
             "count": words.count,
             "percent": words.percent,
+            "kilowatts": words.kilowatts,
             "duration": words.duration,
             "spaced": words.spaced,
             "said": words.said,

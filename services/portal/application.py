@@ -111,14 +111,14 @@ def refuse_for_good(simulation: Simulation, report: SimulationReport | None) -> 
         return _wrong_phase(f"Simulation {number} was applied by {simulation.applied_by} already.")
     if simulation.status is not SimulationStatus.DONE or report is None:
         return _wrong_phase(f"Only a simulation that is done can be applied; {number} is {simulation.status}.")
-    events = simulation.what_if.not_decisions
-    if events:
-        message = "is an event and not a decision: leave it out, and apply the rest"
+    others = simulation.what_if.not_decisions
+    if others:
+        message = "is nothing that a plan brings about: leave it out, and apply the rest"
         return Refusal(
             status=409,
             code="not_a_decision",
-            detail=f"Simulation {number} imagines {', '.join(events)}: an event can be simulated but not applied.",
-            fields={f"what_if.{name}": message for name in events},
+            detail=f"Simulation {number} imagines {', '.join(others)}: no plan brings that about. Apply the rest.",
+            fields={f"what_if.{name}": message for name in others},
         )
     if report.refused:
         why = "; ".join(f"{one.reservation} ({one.reason}): {one.message}" for one in report.refused[:_SHOWN_MAX])

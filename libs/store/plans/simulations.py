@@ -17,12 +17,13 @@ from libs.store.tables import jobs, regions, reservations, simulations
 
 _ALL = (*simulations.c, regions.c.name.label("region"))
 _COLUMNS = sa.select(*_ALL).join_from(simulations, regions)
-# Leave the reservations out of the reports: a report names every changed one, too many for a page.
+# Leave reservations and domains out of the reports: each report names many, too many for a page.
 # An older version stored the document `null` for a failed simulation, on which the operator `-` fails.
 _BRIEF = sa.select(
     *(column for column in _ALL if column.name != "report"),
     sa.func.nullif(simulations.c.report, sa.text("'null'::jsonb"))
     .op("-")(sa.literal("reservations", sa.Text))
+    .op("-")(sa.literal("power", sa.Text))
     .op("#-")(sa.text("'{waves,reservations}'"))
     .label("report"),
 ).join_from(simulations, regions)

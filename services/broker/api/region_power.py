@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated
 
 from fastapi import APIRouter, Depends, Response
 from pydantic import ConfigDict, Field
 
-from libs.domain.domain_kind import MSB_KIND
-from libs.domain.power import HEADROOM_MAX, LIMITS_MAX, WATTS_MAX, DomainPower, PowerLimit
+from libs.domain.power import LIMITS_MAX, DomainPower, PowerLimit
 from libs.domain.principal import Role
-from libs.store.fleet.known_names import known_domains, known_kinds, known_msbs
 from libs.store.fleet.power_limits import put_power_limits
 from libs.store.fleet.regions import load_region
 from libs.store.platform.database import Transaction
@@ -20,10 +17,10 @@ from libs.web.auth import Asking, require
 from libs.web.context import Context
 from libs.web.generations import ExpectedGeneration, etag
 from libs.web.idempotency import Answer, Write
-from libs.web.model import Name, Number, RequestModel, ResponseModel
-from libs.web.names import unknown_name
+from libs.web.model import RequestModel, ResponseModel
 from libs.web.openapi import headers, problems
-from libs.web.problems import FieldError, invalid
+from libs.web.power_limits import Headroom, LimitedDomainIn, wrong_limits
+from libs.web.problems import invalid
 from libs.web.reasons import GivenReason
 from services.broker.api.regions import RegionName
 
@@ -32,15 +29,10 @@ POWER_BYTES_MAX = 8_000_000
 """Limit of a body, for LIMITS_MAX limits with the longest names."""
 
 
-class PowerLimitIn(RequestModel):
+class PowerLimitIn(LimitedDomainIn):
     """The most that the servers of one domain may draw."""
 
-    kind: Name = Field(default=MSB_KIND, description="MSB, or a further kind of domain such as power_row")
-    domain: Name = Field(description="Name of the domain")
-    limit_w: Annotated[Number, Field(gt=0, le=WATTS_MAX)] = Field(description="W that the domain can feed")
-    headroom: Annotated[Number, Field(ge=0, le=HEADROOM_MAX)] = Field(
-        default=0.0, description="Share of limit_w that plans keep free"
-    )
+    headroom: Headroom = Field(default=0.0, description="Share of limit_w that plans keep free")
 
 
 class PowerLimitsIn(RequestModel):
@@ -126,7 +118,9 @@ def put_power(
     def effect(tx: Transaction) -> Answer:
         region_id = load_region(tx, region).region_id
         limits = [PowerLimit(**one.model_dump()) for one in body.limits]
-        _require_known(tx, region_id, limits)
+        errors = [*wrong_limits(tx, region_id, body.limits, lambda number: f"limits.{number}")]
+        if errors:
+            raise invalid(*errors)
         put_power_limits(
             tx,
             region_id,
@@ -140,28 +134,6 @@ def put_power(
         return Answer(200, _out(region, found), etag(found.generation))
 
     return write.once(effect)
-
-
-def _require_known(tx: Transaction, region_id: int, limits: list[PowerLimit]) -> None:
-    """Raise Problem (422) for domains that the region lacks, and for a second limit on one domain."""
-    kinds = frozenset({MSB_KIND, *known_kinds(tx, region_id)})
-    places = {
-        kind: known_msbs(tx, region_id) if kind == MSB_KIND else known_domains(tx, region_id, kind)
-        for kind in kinds & {one.kind for one in limits}
-    }
-    errors, seen = [], set()
-    for number, one in enumerate(limits):
-        field = f"limits.{number}"
-        if one.kind not in places:
-            errors.append(unknown_name(f"{field}.kind", "kind of domain", one.kind, kinds))
-        elif one.domain not in places[one.kind]:
-            errors.append(unknown_name(f"{field}.domain", one.kind, one.domain, places[one.kind]))
-        elif (one.kind, one.domain) in seen:
-            message = f"{one.kind} {one.domain} has a limit already: give one limit for each domain"
-            errors.append(FieldError(field=f"{field}.domain", location="body", code="given_twice", message=message))
-        seen.add((one.kind, one.domain))
-    if errors:
-        raise invalid(*errors)
 
 
 def _out(region: str, found: RegionPower) -> RegionPowerOut:

@@ -40,6 +40,11 @@ def aligned(values: Sequence[float | None]) -> list[str]:
     return [said if value is None else _said(value, digits) for said, value in zip(plain, values, strict=True)]
 
 
+def kilowatts(watts: float | None) -> float | None:
+    """Return W as kW; None stays None."""
+    return None if watts is None else watts / 1000
+
+
 def count(value: int, noun: str, plural: str = "") -> str:
     """Return a number with its noun, in the plural unless it is 1."""
     return f"{number(value)} {noun if value == 1 else plural or f'{noun}s'}"

@@ -12,12 +12,11 @@ from services.pages.api import Json
 from services.pages.parts.approval_names import name_of
 from services.pages.parts.place_map import MODES, region_map
 from services.pages.parts.table import Column, Table
-from services.pages.parts.words import count, number, percent, spaced
+from services.pages.parts.words import count, kilowatts, number, percent, spaced
 from services.pages.views.region_past import RANGES, days_of, past_of
 from services.pages.visit import Shown, Visit, segment, to_region
 
 _NAMED_MAX = 5
-_W_PER_KW = 1000.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +162,7 @@ def _amiss(row: Json) -> str:
 
 def _powered(visit: Visit, power: Json) -> Table:
     def kw(key: str, title: str, hint: str = "") -> Column:
-        return Column(key, title, lambda row: row[key] and row[key] / _W_PER_KW, number=True, hint=hint)
+        return Column(key, title, lambda row: kilowatts(row[key]), number=True, hint=hint)
 
     def share(row: Json) -> float:
         most = row["allowed_w"] or row["full_w"]

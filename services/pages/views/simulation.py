@@ -12,7 +12,7 @@ from services.pages.api import ApiProblem, Json
 from services.pages.parts.curves import Course, curve_svg, is_logarithmic
 from services.pages.parts.pictures import Part, legend, share_svg
 from services.pages.parts.table import Choice, Column, Table
-from services.pages.parts.words import number, percent
+from services.pages.parts.words import kilowatts, number, percent
 from services.pages.views import what_if_form as asking
 from services.pages.views.solve import TERMS, signed
 from services.pages.views.what_if import SECTION, address_of, status_badge
@@ -51,7 +51,7 @@ def show_simulation(visit: Visit) -> Shown | Response:
     what_if, report = found["what_if"], found["report"]
     course = Course("the solve", "l1", found["progress"].get("curve", ()))
     reservations = _reservations(visit, region, report)
-    tables = [_terms(visit, report), _types(visit, report), _moves(visit, region, report)]
+    tables = [_terms(visit, report), _types(visit, report), _moves(visit, region, report), _power(visit, report)]
     decisions = asking.form_of(what_if, decisions_only=True)
     return Shown(
         template="simulation.html",
@@ -76,6 +76,7 @@ def show_simulation(visit: Visit) -> Shown | Response:
             "terms": tables[0],
             "types": tables[1],
             "moves": tables[2],
+            "power": tables[3] if report and report.get("power") else None,
             "curve": curve_svg("Incumbent and bound", [course]) if found["status"] in _OPEN else None,
             "logarithmic": is_logarithmic([course]),
             "progress": _progress(found),
@@ -110,7 +111,7 @@ def _why_not(visit: Visit, found: Json) -> str:
     if found["status"] != "done":
         return "Only an answer that is complete can be applied."
     if not found["applicable"]:
-        return "Losses, new racks and racks or types that go are events. They can be imagined, and not applied."
+        return "No plan brings about losses, other racks or types, or limits. They can be imagined, and not applied."
     if found["report"]["refused"]:
         return "No state of the region could meet all of it: see above, and ask for less."
     return "" if visit.may(Role.OPERATOR) else "Operators apply it. You have another role."
@@ -248,6 +249,40 @@ def _types(visit: Visit, report: Json | None) -> Table:
         empty="Figures are known when the solve ends.",
         searched=False,
         key="types",
+    )
+
+
+def _power(visit: Visit, report: Json | None) -> Table:
+    """Return the power of the domains with a limit. A simulation of an earlier version tells none."""
+
+    def kw(key: str, title: str, hint: str = "") -> Column:
+        return Column(key, title, lambda row: kilowatts(row[key]), number=True, hint=hint)
+
+    rows = report.get("power", ()) if report else ()
+    return Table(
+        name="what-if-power",
+        caption="Power of domains with a limit, in kW",
+        columns=[
+            Column("domain", "Domain", lambda row: row["domain"]),
+            Column("kind", "Kind", lambda row: row["kind"]),
+            kw("limit_w_now", "Limit now"),
+            kw("limit_w", "Would be"),
+            Column("headroom", "Headroom", lambda row: row["headroom"], lambda row: percent(row["headroom"])),
+            kw("drawn_w_now", "Drawn now", "By targets"),
+            kw("drawn_w_after", "Drawn after", "Once the answer is carried out"),
+            kw("free_w_now", "Free now", "Below the limit less its headroom"),
+            kw("free_w_at_once", "At once", "Before any server moves"),
+            kw("free_w_after", "After", "Once the answer is carried out"),
+        ],
+        rows=rows,
+        path=visit.path,
+        query=visit.query,
+        empty="No domain has a limit on power.",
+        cut=f"These are {number(len(rows))} of {number(report['power_limits'])}."
+        if report and report.get("power_limits", 0) > len(rows)
+        else "",
+        searched=False,
+        key="power",
     )
 
 

@@ -82,7 +82,12 @@ def show_what_if(visit: Visit) -> Shown | Response:
         region=region,
         section=SECTION,
         command=asking.command_of(region, answer.question),
-        sources=[path, f"{path}/server-counts", f"/v1/simulations?{urlencode({'region': region, 'limit': ASKED_MAX})}"],
+        sources=[
+            path,
+            f"{path}/server-counts",
+            f"{path}/power",
+            f"/v1/simulations?{urlencode({'region': region, 'limit': ASKED_MAX})}",
+        ],
         table=_asked(visit, region, items),
         status=422 if visit.form and (answer.wrong or answer.refused) else 200,
         values={
@@ -93,6 +98,7 @@ def show_what_if(visit: Visit) -> Shown | Response:
             "weighs": any(name.startswith(asking.POLICY) for name in form),
             "demand_rows": asking.rows_of(form, "demand"),
             "rack_rows": asking.rows_of(form, "racks"),
+            "power_rows": asking.rows_of(form, "power"),
             "why_not": "" if may else "Operators run it. You have another role.",
             **_places(visit, path, form),
             **_names(visit, region),
@@ -148,7 +154,7 @@ def _answer(visit: Visit, region: str, form: Mapping[str, str]) -> _Answer | Res
 
 def _places(visit: Visit, path: str, form: Mapping[str, str]) -> Json:
     """Return the places and types to choose from. Of too many MSBs, only the datacenters have boxes."""
-    places = visit.api.get(f"{path}/server-counts")["items"]
+    places, power = visit.api.get(f"{path}/server-counts")["items"], visit.api.get(f"{path}/power")["domains"]
     inside: dict[str, set[str]] = {}
     for one in places:
         inside.setdefault(one["datacenter"], set()).add(one["msb"])
@@ -161,6 +167,8 @@ def _places(visit: Visit, path: str, form: Mapping[str, str]) -> Json:
         "many": many,
         "lost_msbs": ", ".join(filter(None, [form.get("lose_msbs", ""), *(ticked if many else ())])),
         "types": sorted({one["hardware_type"] for one in places}),
+        "fed_kinds": sorted({one["kind"] for one in power}),
+        "fed_domains": [one["domain"] for one in power],
     }
 
 

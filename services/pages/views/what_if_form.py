@@ -7,20 +7,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
+from libs.domain.domain_kind import MSB_KIND
 from libs.domain.policy import RegionPolicy
 from services.pages.api import Json
 from services.pages.form_fields import WrongField, read_number
-from services.pages.parts.words import count, number, spaced
+from services.pages.parts.words import count, number, percent, spaced
 
-LOSE, WITHOUT, POLICY, DEMAND, RACKS = "lose:", "without:", "policy:", "demand:", "racks:"
+LOSE, WITHOUT, POLICY, DEMAND, RACKS, POWER = "lose:", "without:", "policy:", "demand:", "racks:", "power:"
 """Prefixes of the form's fields. `lose:msb:NAME` and `without:TYPE` are boxes; `demand:ROW:...` is one of many rows."""
 LISTS = {"lose_msbs": "msb", "lose_racks": "rack"}
 """Fields with names between commas -> the scope of what they lose."""
 ROWS_MAX = 100
 """Largest number of rows of one kind, as in the API."""
 _SPARE_ROWS = 2
-_ROW = re.compile(r"(demand|racks):(\d{1,3}):([a-z_]+)")
-_PATH = re.compile(r"^([a-z_]+)\[(\d+)\](?:\.(.+))?")
+_ROW = re.compile(r"(demand|racks|power):(\d{1,3}):([a-z_]+)")
+_PATH = re.compile(r"([a-z_]+)(?:\[|\.)(\d+)\]?(?:\.(.+))?")
+"""A place in a list of the body, as in `demand[0].owner` and `demand.0.scale`."""
+_ROWS_OF = ("demand", "add_racks", "power_limits")
+"""Lists of the API's body of which each entry is a row of the form."""
+_ROW_WORDS = {"demand": "Demand", "racks": "New racks", "power": "Power"}
 _OPTIONS = {"msb": "--lose-msb", "datacenter": "--lose-datacenter", "rack": "--lose-rack"}
 
 
@@ -42,7 +47,7 @@ class Question:
         place, part = self.fields.get(f"{found[1]}[{found[2]}]", path), found[3]
         if found[1] == "demand" and part in ("reservation", "owner"):
             part = "name"
-        return f"{place}:{part}" if found[1] in ("demand", "add_racks") and part else place
+        return f"{place}:{part}" if found[1] in _ROWS_OF and part else place
 
 
 def weights() -> list[Json]:
@@ -73,6 +78,8 @@ def read_question(region: str, form: Mapping[str, str]) -> Question:
     where |= {f"remove_hardware_types[{k}]": f"{WITHOUT}{name}" for k, name in enumerate(types)}
     withdrawn = _names(form, "withdraw_racks")
     where |= {f"withdraw_racks[{k}]": "withdraw_racks" for k in range(len(withdrawn))}
+    power = [*_rows(form, POWER, ("domain", "limit_w"))]
+    where |= {f"power_limits[{k}]": f"{POWER}{row}" for k, row in enumerate(power)}
     body: Json = {
         "policy": read_policy(form),
         "demand": [_demand(form, row) for row in demand],
@@ -80,6 +87,7 @@ def read_question(region: str, form: Mapping[str, str]) -> Question:
         "add_racks": [_racks(form, row) for row in racks],
         "remove_hardware_types": types,
         "withdraw_racks": withdrawn,
+        "power_limits": [_power_limit(form, row) for row in power],
     }
     return Question({"region": region, **{name: value for name, value in body.items() if value}}, where)
 
@@ -105,6 +113,8 @@ def form_of(what_if: Json, *, decisions_only: bool = False) -> dict[str, str]:
         form |= {f"{WITHOUT}{name}": "on" for name in what_if["remove_hardware_types"]}
         for row, one in enumerate(what_if["add_racks"], 1):
             form |= {f"{RACKS}{row}:{name}": _text(value) for name, value in one.items()}
+        for row, one in enumerate(what_if["power_limits"], 1):
+            form |= {f"{POWER}{row}:{name}": _text(value) for name, value in one.items()}
     return {name: value for name, value in form.items() if value}
 
 
@@ -123,6 +133,10 @@ def sentences(what_if: Json) -> list[str]:
         said.append(f"{one['msb']} gets {racks} of {number(one['servers_per_rack'])} {one['hardware_type']}")
     said += [f"all {name} are gone" for name in what_if.get("remove_hardware_types", ())]
     said += [f"rack {name} is withdrawn" for name in what_if.get("withdraw_racks", ())]
+    for one in what_if.get("power_limits", ()):
+        headroom = one.get("headroom")
+        spare = "" if headroom is None else f" less {percent(headroom)}"
+        said.append(f"{one['domain']} may draw {number(one['limit_w'] / 1000)} kW{spare}")
     return said + [
         f"the {spaced(name).lower()} is {_text(value)}" for name, value in (what_if.get("policy") or {}).items()
     ]
@@ -149,6 +163,11 @@ def command_of(region: str, what_if: Json) -> tuple[str, ...]:
         options.append(("--add-rack", ":".join(map(str, rack))))
     options += [("--remove-type", name) for name in what_if.get("remove_hardware_types", ())]
     options += [("--withdraw-rack", name) for name in what_if.get("withdraw_racks", ())]
+    for one in what_if.get("power_limits", ()):
+        kind, headroom = one.get("kind", MSB_KIND), one.get("headroom")
+        place = one["domain"] if kind == MSB_KIND else f"{kind}:{one['domain']}"
+        share = "" if headroom is None else f":{_text(headroom)}"
+        options.append(("--power-limit", f"{place}={_text(one['limit_w'])}{share}"))
     options += [("--policy", f"{name}={_text(value)}") for name, value in (what_if.get("policy") or {}).items()]
     return ("simulate", region, *(part for option in options or [("--lose-msb", "MSB")] for part in option))
 
@@ -157,7 +176,7 @@ def words_of(field: str) -> str:
     """Return how people find a field on the page."""
     found = _ROW.fullmatch(field)
     if found is not None:
-        return f"{'Demand' if found[1] == 'demand' else 'New racks'}, row {found[2]}, {spaced(found[3]).lower()}"
+        return f"{_ROW_WORDS[found[1]]}, row {found[2]}, {spaced(found[3]).lower()}"
     for prefix in (POLICY, f"{LOSE}msb:", f"{LOSE}datacenter:", WITHOUT):
         if field.startswith(prefix):
             return spaced(field.removeprefix(prefix))
@@ -217,6 +236,20 @@ def _racks(form: Mapping[str, str], row: int) -> Json:
         value = read_number(form, f"{RACKS}{row}:{field}", needed=needed)
         if value is not None:
             one[field] = int(value) if value.is_integer() else value
+    return one
+
+
+def _power_limit(form: Mapping[str, str], row: int) -> Json:
+    one: Json = {"domain": form.get(f"{POWER}{row}:domain", "").strip()}
+    if not one["domain"]:
+        raise WrongField(f"{POWER}{row}:domain", "is required")
+    kind = form.get(f"{POWER}{row}:kind", "").strip()
+    if kind:
+        one["kind"] = kind
+    for field, needed in (("limit_w", True), ("headroom", False)):
+        value = read_number(form, f"{POWER}{row}:{field}", needed=needed)
+        if value is not None:
+            one[field] = value
     return one
 
 

@@ -8,12 +8,14 @@ from pydantic import Field
 
 from libs.domain.simulation import WhatIf
 from libs.ras.estimate import RESERVATIONS_SHOWN_MAX, Estimate
+from libs.ras.power_report import SHOWN_MAX as POWER_SHOWN_MAX
 from libs.web.model import ResponseModel
 
 COVERS = (
     "An estimate without a solve. Shortfalls now and at once are exact. With free servers: reservations that are short "
-    "get the free servers, by priority, and no server leaves a reservation. Only a simulation tells what exchanges "
-    "between reservations could mend, and the moves and costs; spread, affinity and weights count there alone."
+    "get the free servers, by priority and within limits on power, and no server leaves a reservation. Only a "
+    "simulation tells what exchanges between reservations could mend, and the moves and costs; spread, affinity and "
+    "weights count there alone."
 )
 
 
@@ -53,6 +55,19 @@ class HardwareTypeEstimateOut(ResponseModel):
     missing: int = Field(description="Further servers that reservations need at least")
 
 
+class DomainPowerEstimateOut(ResponseModel):
+    """A domain with a limit on power. Its servers draw by their targets."""
+
+    kind: str
+    domain: str
+    limit_w_now: float | None = Field(description="W that it can feed; null: it has no limit now")
+    headroom_now: float | None = Field(description="Share of it that plans keep free")
+    limit_w: float
+    headroom: float
+    free_w_now: float | None = Field(description="W below the limit less its headroom; negative: W above")
+    free_w_at_once: float = Field(description="Before any server moves")
+
+
 class SimulationEstimateOut(ResponseModel):
     """The estimated effect of a what-if. Nothing is kept of it."""
 
@@ -71,6 +86,11 @@ class SimulationEstimateOut(ResponseModel):
     )
     reservations_affected: int = Field(description="All that are resized or short")
     hardware_types: list[HardwareTypeEstimateOut]
+    power: list[DomainPowerEstimateOut] = Field(
+        description=f"At most {POWER_SHOWN_MAX} domains with a limit on power. Limits that the what-if changes come "
+        "first, then the domains with least power to spare"
+    )
+    power_limits: int = Field(description="All domains with a limit on power")
 
 
 def estimate_out(region: str, what_if: WhatIf, found: Estimate) -> SimulationEstimateOut:

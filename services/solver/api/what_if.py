@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field
 
 from libs.domain.region import Region
-from libs.domain.simulation import Demand, Loss, NewRacks, NewReservation, WhatIf
+from libs.domain.simulation import Demand, Loss, NewRacks, NewReservation, PowerLimitChange, WhatIf
 from libs.store.capacity.reservations import live_names
 from libs.store.fleet.known_names import hardware_types_of, known_datacenters, known_msbs, known_racks
 from libs.store.plans.simulations import load_owners
@@ -19,6 +19,7 @@ from libs.web.filled_specs import filled_in
 from libs.web.model import Name, Number, RequestModel, SomeName, Whole
 from libs.web.names import unknown_name
 from libs.web.policy_model import policy_change
+from libs.web.power_limits import Headroom, LimitedDomainIn, wrong_limits
 from libs.web.problems import ERRORS_MAX, FieldError, Problem, invalid
 from libs.web.resources import wrong_resources
 from libs.web.specs import SpecIn
@@ -69,8 +70,16 @@ class NewRacksIn(RequestModel):
     servers_per_rack: Annotated[Whole, Field(ge=1, le=1000)]
 
 
+class PowerLimitChangeIn(LimitedDomainIn):
+    """Another limit on the power of a domain. The other domains keep theirs."""
+
+    headroom: Headroom | None = Field(
+        default=None, description="Share of limit_w that plans keep free; omitted: as it is, or 0 for a new limit"
+    )
+
+
 class SimulationIn(RequestModel):
-    """A region, and the changes to simulate. Changes of demand and policy can be applied later; events cannot."""
+    """A region, and the changes to simulate. Changes of demand and policy can be applied later; the others cannot."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"region": "west", "demand": [{"scale": 1.2}], "policy": {"buffer_cost": 8}}]}
@@ -83,6 +92,7 @@ class SimulationIn(RequestModel):
     add_racks: Annotated[list[NewRacksIn], Field(max_length=_PARTS_MAX)] = Field(default_factory=list)
     remove_hardware_types: Annotated[list[SomeName], Field(max_length=_PARTS_MAX)] = Field(default_factory=list)
     withdraw_racks: Annotated[list[SomeName], Field(max_length=_PARTS_MAX)] = Field(default_factory=list)
+    power_limits: Annotated[list[PowerLimitChangeIn], Field(max_length=_PARTS_MAX)] = Field(default_factory=list)
 
 
 def to_what_if(tx: Transaction, region: Region, body: SimulationIn) -> WhatIf:
@@ -111,6 +121,7 @@ def to_what_if(tx: Transaction, region: Region, body: SimulationIn) -> WhatIf:
         add_racks=tuple(NewRacks(**one.model_dump()) for one in body.add_racks),
         remove_hardware_types=tuple(body.remove_hardware_types),
         withdraw_racks=tuple(body.withdraw_racks),
+        power_limits=tuple(PowerLimitChange(**one.model_dump()) for one in body.power_limits),
     )
 
 
@@ -167,6 +178,7 @@ def _unknown(tx: Transaction, region: Region, body: SimulationIn) -> Iterator[Fi
     for field, noun, name, known in named:
         if name not in known:
             yield unknown_name(field, noun, name, known)
+    yield from wrong_limits(tx, region.region_id, body.power_limits, lambda k: f"power_limits[{k}]")
     names = [new.name for new in body.create]
     for k, name in enumerate(names):
         if name in taken or name in names[:k] or name.startswith("shared-buffer-"):

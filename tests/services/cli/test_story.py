@@ -68,6 +68,10 @@ def test_a_region_from_import_to_export(plimsoll: Plimsoll, tmp_path: Path) -> N
     assert (lost.returncode, "servers would change hands" in lost.stdout) == (0, True), lost.stderr
     quick = plimsoll("simulate", "west", "--lose-msb", "msb-03", "--scale", "web=1.5", "--dry-run")
     assert (quick.returncode, "An estimate without a solve." in quick.stdout) == (0, True), quick.stderr
+    fed = plimsoll(
+        "simulate", "west", "--power-limit", "MSB:msb-00=900000:0.1", "--power-limit", "msb-01=5e5", "--dry-run"
+    )
+    assert (fed.returncode, "FREE AT ONCE KW" in fed.stdout, "810" in fed.stdout) == (0, True, True), fed.stderr
     estimate = document(plimsoll("simulate", "west", "--scale", "web=50", "--dry-run", "-o", "json"))
     web = estimate["reservations"][0]
     assert (web["reservation"], web["capacity_rru"] > web["most_rru"]) == ("web", True)
@@ -75,7 +79,7 @@ def test_a_region_from_import_to_export(plimsoll: Plimsoll, tmp_path: Path) -> N
     refused = plimsoll("simulate", "--apply", 1)
     assert (refused.returncode, "not_a_decision" in refused.stderr) == (1, True)
     assert "such as --demand web=20" in plimsoll("simulate", "west").stderr
-    for wrong in (("--scale", "web=much"), ("--add-rack", "msb-00"), ("--policy", "buffer_cost")):
+    for wrong in (("--scale", "web=much"), ("--add-rack", "msb-00"), ("--power-limit", "msb-00"), ("--policy", "b")):
         assert plimsoll("simulate", "west", *wrong).returncode == 1
     assert "granted" in created.stdout
     huge = plimsoll("create", "huge", "-r", "west", "--owner", "a", "--count", 600, "-t", "hw-a")

@@ -30,6 +30,12 @@ FORM = {
     "racks:2:racks": "3",
     "without:i3.metal": "on",
     "withdraw_racks": "rack-3",
+    "power:1:kind": "power_row",
+    "power:1:domain": "row-7",
+    "power:1:limit_w": "180000",
+    "power:3:domain": "msb-02",
+    "power:3:limit_w": "900000",
+    "power:3:headroom": "0.1",
     "policy:buffer_cost": "8",
     "policy:fix_first": "false",
 }
@@ -46,6 +52,10 @@ BODY = {
     "add_racks": [{"msb": "msb-02", "hardware_type": "c5.metal", "servers_per_rack": 20, "racks": 3}],
     "remove_hardware_types": ["i3.metal"],
     "withdraw_racks": ["rack-3"],
+    "power_limits": [
+        {"domain": "row-7", "kind": "power_row", "limit_w": 180000.0},
+        {"domain": "msb-02", "limit_w": 900000.0, "headroom": 0.1},
+    ],
 }
 
 
@@ -77,13 +87,16 @@ def test_every_error_of_the_api_finds_its_field() -> None:
         "add_racks[0].msb": "racks:2:msb",
         "remove_hardware_types[0]": "without:i3.metal",
         "withdraw_racks[0]": "withdraw_racks",
+        "power_limits[0].domain": "power:1:domain",
+        "power_limits.1.limit_w": "power:3:limit_w",
         "policy.buffer_cost": "policy:buffer_cost",
     }
     assert {path: question.field_of(path) for path in found} == found
 
 
 def test_an_answer_can_be_asked_again_as_it_was_or_without_events(log_in, world, api) -> None:
-    body = BODY | {"lose": BODY["lose"][:2], "withdraw_racks": []}
+    limit = {"domain": "msb-02", "kind": "MSB", "limit_w": 900000.0, "headroom": 0.1}
+    body = BODY | {"lose": BODY["lose"][:2], "withdraw_racks": [], "power_limits": [limit]}
     made = api.post("/v1/simulations", json=body).json()
     again = asking.form_of(made["what_if"])
     assert asking.read_question("west", again).body == {name: value for name, value in body.items() if value}
@@ -99,7 +112,8 @@ def test_the_command_line_asks_the_same() -> None:
     assert " ".join(asking.command_of("west", BODY)) == (
         "simulate west --lose-msb msb-01 --lose-datacenter dc-02 --lose-rack rack-1 --lose-rack rack-2 "
         "--demand web=30 --scale-owner ads=1.5 --scale 2 --add-rack msb-02:c5.metal:20:3 --remove-type i3.metal "
-        "--withdraw-rack rack-3 --policy buffer_cost=8 --policy fix_first=false"
+        "--withdraw-rack rack-3 --power-limit power_row:row-7=180000 --power-limit msb-02=900000:0.1 "
+        "--policy buffer_cost=8 --policy fix_first=false"
     )
 
 
@@ -165,6 +179,9 @@ def test_wrong_fields_say_what_is_wrong_beside_them(log_in, world) -> None:
     assert "web" in said, "the nearest name"
     for form, words in (
         ({"racks:1:msb": "msb-01"}, "New racks, row 1, hardware type is required"),
+        ({"power:1:limit_w": "9000"}, "Power, row 1, domain is required"),
+        ({"power:2:domain": "msb-01", "power:2:limit_w": "-1"}, "Power, row 2, limit w"),
+        ({"power:1:domain": "msb-1", "power:1:limit_w": "5000"}, "no MSB is called msb-1"),
         ({"demand:1:name": "web", "demand:1:scale": "lots"}, "must be a number, not lots"),
         ({"demand:1:scale": "2"}, "name the reservation"),
         ({"policy:fix_first": "perhaps"}, "must be true or false"),

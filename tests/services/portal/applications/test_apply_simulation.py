@@ -243,6 +243,7 @@ def test_a_promise_that_would_be_shorter_than_simulated_is_not_made(
         {"add_racks": [{"msb": "msb-00", "hardware_type": "hw-a", "servers_per_rack": 1}]},
         {"remove_hardware_types": ["hw-a"]},
         {"withdraw_racks": ["rack-00"]},
+        {"power_limits": [{"domain": "msb-00", "limit_w": 5000}]},
     ],
 )
 def test_an_event_cannot_be_applied(simulate: Callable[..., dict], client: TestClient, event: dict) -> None:
