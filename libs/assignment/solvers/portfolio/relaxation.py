@@ -34,6 +34,8 @@ class Relaxation:
                                depend on the precision of a solver
     timed_out   bool           whether the clock or the caller ended the solve
     rows        (N,) or None   the row prices of the bound; None without a bound
+    raw         (C,) or None   the values of all columns as a solver found them, in which steps may be fractions and
+                               parts may disagree. None without steps, or without a plan
     """
 
     fractional: Floats | None
@@ -43,6 +45,7 @@ class Relaxation:
     bound: float
     timed_out: bool
     rows: Floats | None = None
+    raw: Floats | None = None
 
     @classmethod
     def unknown(cls, lowered: Lowered) -> Relaxation:
@@ -90,8 +93,14 @@ def relax(
         point=found.x,
         bound=found.bound,
         rows=found.price,
+        raw=found.x if has_steps(lowered, model) else None,
         timed_out=found.timed_out,
     )
+
+
+def has_steps(lowered: Lowered, model: Model) -> bool:
+    """Return whether columns other than counts must be whole."""
+    return bool(model.integer[len(lowered.kind) :].any())
 
 
 def without_quiet(model: Model, quiet: Bools) -> Model:

@@ -10,7 +10,7 @@ import numpy as np
 from libs.assignment.language.arrays import Floats, Ints
 from libs.assignment.model.lowered import Lowered
 from libs.assignment.solvers.portfolio.containers_of import Shares
-from libs.assignment.solvers.portfolio.relaxation import Relaxation
+from libs.assignment.solvers.portfolio.relaxation import Relaxation, has_steps
 from libs.assignment.solvers.portfolio.submodel import Submodel, at_prices, restrict
 from libs.assignment.solvers.portfolio.subproblem import Answer, Pool, Subproblem
 from libs.assignment.solvers.portfolio.unplaced_loan import sink_columns, with_lent
@@ -53,6 +53,7 @@ class PartedRelaxation:
 
     x        (C,)  the value of each column, at first those of `begin`. Without step functions no round makes the point
                    worse
+    raw      (C,)  `x` as the parts of the last round found it, in which steps may be fractions; None without steps
     price    (N,)  the price of each row. The rows of a container have the prices that its part found. The supply row
                    of a class has the mean of the prices in the parts that use the class
     reduced  (Q,)  the reduced cost of each count in the part of its container
@@ -75,6 +76,7 @@ class PartedRelaxation:
         self.width, self.classes = len(lowered.kind), len(lowered.classes.size)
         self._until = time.perf_counter() + time_s_max
         self.x = lowered.point_of(begin)
+        self.raw: Floats | None = None
         self.price = np.zeros(len(model.row_lower))
         self.reduced = np.zeros(self.width)
         self.timed_out = False
@@ -103,6 +105,7 @@ class PartedRelaxation:
             price=self.price[: self.classes],
             reduced=self.reduced,
             point=self.x,
+            raw=self.raw,
             bound=bound,
             rows=rows,
             timed_out=self.timed_out,
@@ -144,6 +147,7 @@ class PartedRelaxation:
             paid[sub.rows[supply]] += weight * found.price[supply]
             used[sub.rows[supply]] += weight
         self.price[: self.classes] = np.where(known, model.cost[self._sink_of], 0.0) + paid / np.maximum(used, 1e-9)
+        self.raw = self.x if has_steps(lowered, model) else None
         self.x = lowered.point_of(np.maximum(self.x[: self.width], 0.0))
 
     def _bounding_prices(self, rng: np.random.Generator) -> Floats:

@@ -24,7 +24,7 @@ class Excess:
         self.lowered, self.model, self.shares, self.relaxation = lowered, model, shares, relaxation
         self.least = np.zeros(len(lowered.problem.containers))
         if relaxation.fractional is not None:
-            self.least = self._paid(lowered.point_of(relaxation.fractional))
+            self.least = self._paid(_relaxed(lowered, relaxation))
 
     def at(self, x: Floats) -> Floats:
         """Return the excess of each container at the point `x` (C,), (containers,). The sink has excess 0."""
@@ -45,3 +45,13 @@ class Excess:
         worth = -self.relaxation.price[lowered.kind] * x[: len(lowered.kind)]
         paid = self.shares.costs(self.model.cost, x)
         return np.asarray(paid + np.bincount(lowered.container, worth, len(paid)), dtype=np.float64)
+
+
+def _relaxed(lowered: Lowered, relaxation: Relaxation) -> Floats:
+    """Return the point (C,) of a relaxation that has a plan.
+
+    It follows from the fractional counts, unless the model has steps. A relaxation pays for a part of a step, and by
+    definition a fraction of an object makes a whole step: then no container would seem to cost more than it must.
+    """
+    assert relaxation.fractional is not None
+    return lowered.point_of(relaxation.fractional) if relaxation.raw is None else relaxation.raw

@@ -13,8 +13,11 @@ from libs.assignment.language.matrices import csr
 from libs.assignment.language.problem import Problem
 from libs.assignment.language.specs.avoid_assignments import AvoidAssignmentsSpec
 from libs.assignment.language.specs.balance import BalanceFormula, BalanceSpec
+from libs.assignment.language.specs.capacity import CapacitySpec
+from libs.assignment.language.specs.filter import Filter
 from libs.assignment.language.specs.group_count import GroupCountSpec
-from libs.assignment.language.specs.limit import Limit
+from libs.assignment.language.specs.group_diversity import GroupDiversitySpec
+from libs.assignment.language.specs.limit import Bound, Limit
 from libs.assignment.language.specs.minimize_movement import MinimizeMovementSpec
 from libs.assignment.language.specs.single_group_failure_buffer import SingleGroupFailureBufferSpec
 from libs.assignment.model.lower import lower
@@ -237,6 +240,23 @@ def test_without_a_relaxation_there_is_still_a_good_answer(seed: int, monkeypatc
     assert found.stopped_by is StoppedBy.TIME
     assert found.bound[1] <= 0.0, "what the columns' bounds say"
     assert found.objective[1][0] <= 1.1 * whole.objective[1][0]
+
+
+def test_neighbourhoods_gather_what_single_steps_cannot() -> None:
+    """Container 0 holds 4 objects of 2 groups. A group costs 50 and a move 10: each move alone only costs more."""
+    groups, initial = np.arange(24) // 6 % 2, np.ones(24, np.int64)
+    initial[[0, 1, 6, 7]] = 0
+    problem = Problem(objects=24, containers=2, initial=initial)
+    problem.add_partition("group", groups)
+    problem.add_dimension("cost", np.where(initial == 0, 10.0, 0.0))
+    first = Filter(items=[0])
+    problem.add_constraint(CapacitySpec(dimension="count", bound=Bound.MIN, limit=Limit(default=4.0), filter=first))
+    few = GroupDiversitySpec(partition="group", limit=Limit(default=1.0), bound=Bound.MAX, filter=first)
+    problem.add_goal(few, weight=50.0, normalise=False)
+    problem.add_goal(MinimizeMovementSpec(dimension="cost"), normalise=False)
+    found = solve_portfolio(problem, SEARCHED)
+    assert found.objective[1][0] == pytest.approx(20.0)
+    assert len(set(groups[found.assignment == 0].tolist())) == 1
 
 
 def test_it_says_where_counting_is_the_wrong_way() -> None:
