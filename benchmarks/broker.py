@@ -140,7 +140,8 @@ def _checked_commit(
         with timed("coverage_and_findings_s"):
             coverage = load_coverage(tx, snapshot.reservations.id.tolist(), "target")
             region_id = load_stored_region(tx, snapshot.region).region_id
-            record_findings(tx, region_id, findings_of(snapshot, count_free_servers(tx, region_id), coverage), now=now)
+            findings = findings_of(snapshot, committed.target, count_free_servers(tx, region_id), coverage)
+            record_findings(tx, region_id, findings, now=now)
     return int(settled.kept.sum())
 
 

@@ -1,4 +1,4 @@
-"""Hard limits of a reservation on the domains of one kind: how many may hold it, and how much each of them."""
+"""Limits of a reservation on the domains of one kind: how many may or should hold it, and how much each of them."""
 
 from __future__ import annotations
 
@@ -18,28 +18,33 @@ SERVERS_MAX = 10_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DomainLimit:
-    """The hard limits of a reservation for one kind of domain. None: no such limit.
+    """The limits of a reservation for one kind of domain. All are hard but the last. None: no such limit.
 
-    kind         DATACENTER, MSB, or a further kind
-    domains_max  most domains that may hold its servers; solves choose which
-    servers_max  most of its servers in one domain
-    share_max    most of its capacity in one domain, as a fraction
+    kind               DATACENTER, MSB, or a further kind
+    domains_max        most domains that may hold its servers; solves choose which
+    servers_max        most of its servers in one domain
+    share_max          most of its capacity in one domain, as a fraction
+    domains_preferred  most domains without a price; each further one costs the policy's locality_cost
     """
 
     kind: str
     domains_max: int | None = None
     servers_max: int | None = None
     share_max: float | None = None
+    domains_preferred: int | None = None
 
     @property
-    def values(self) -> tuple[float, float, float]:
-        """Return the three limits in order of LIMITS; inf where there is none."""
-        given = (self.domains_max, self.servers_max, self.share_max)
-        return tuple(np.inf if value is None else float(value) for value in given)  # type: ignore[return-value]
+    def values(self) -> tuple[float, ...]:
+        """Return the limits in order of LIMITS; inf where there is none."""
+        given = (getattr(self, name) for name in LIMITS)
+        return tuple(np.inf if value is None else float(value) for value in given)
 
 
-LIMITS = ("domains_max", "servers_max", "share_max")
+LIMITS = ("domains_max", "servers_max", "share_max", "domains_preferred")
 """The names of the limits, in the order of the last axis of `Reservations.domain_limits`."""
+HARD_LIMITS = LIMITS[:3]
+SHARES = ("share_max",)
+"""The limits that are fractions of the capacity. The others are whole numbers."""
 
 
 def limit_kinds(kinds: Sequence[DomainKind]) -> tuple[str, ...]:
@@ -48,24 +53,20 @@ def limit_kinds(kinds: Sequence[DomainKind]) -> tuple[str, ...]:
 
 
 def limits_table(limits: Sequence[DomainLimit], kinds: Sequence[DomainKind]) -> Floats:
-    """Return the limits as a table (K, 3) of `limit_kinds` by LIMITS. Kinds that the region lacks are left out."""
+    """Return the limits as a table (K, L) of `limit_kinds` by LIMITS. Kinds that the region lacks are left out."""
     by_kind: Mapping[str, DomainLimit] = {limit.kind: limit for limit in limits}
-    return np.array([by_kind[k].values if k in by_kind else (np.inf,) * 3 for k in limit_kinds(kinds)], np.float64)
+    none = (np.inf,) * len(LIMITS)
+    return np.array([by_kind[k].values if k in by_kind else none for k in limit_kinds(kinds)], np.float64)
 
 
 def limits_in(table: Floats, kinds: Sequence[DomainKind]) -> tuple[DomainLimit, ...]:
-    """Return the limits of a table (K, 3), the inverse of `limits_table`."""
+    """Return the limits of a table (K, L), the inverse of `limits_table`."""
     found = []
-    for kind, (domains, servers, share) in zip(limit_kinds(kinds), table.tolist(), strict=True):
-        if np.isfinite([domains, servers, share]).any():
-            found.append(
-                DomainLimit(
-                    kind=kind,
-                    domains_max=int(domains) if np.isfinite(domains) else None,
-                    servers_max=int(servers) if np.isfinite(servers) else None,
-                    share_max=share if np.isfinite(share) else None,
-                )
-            )
+    for kind, values in zip(limit_kinds(kinds), table.tolist(), strict=True):
+        given = {name: value for name, value in zip(LIMITS, values, strict=True) if np.isfinite(value)}
+        if given:
+            whole = {name: value if name in SHARES else int(value) for name, value in given.items()}
+            found.append(DomainLimit(kind=kind, **whole))
     return tuple(found)
 
 

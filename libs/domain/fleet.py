@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from libs.domain.arrays import Bools, Floats, Indices, Ints, Names
 from libs.domain.canary import PER_RESERVATION, Canary
 from libs.domain.domain_kind import MSB_KIND, UNPLACED, DomainKind, DomainLoss, unplaced_name
+from libs.domain.domain_limits import HARD_LIMITS
 from libs.domain.policy import RegionPolicy
 from libs.domain.power import Power
 from libs.domain.reservation import PRIORITY_MIDDLE
@@ -126,8 +127,8 @@ class Reservations:
     priority           (R,) int     class, 0 to PRIORITY_MAX
     move_cost          (R,) float   factor on the costs of moving its servers
     msb_share_max      (R,) float   hard limit on the fraction of capacity in one MSB; inf: no limit
-    domain_limits      (R, K, 3)    hard limits for each of the K = 2 + J kinds of `limit_kinds`; inf: no limit. The
-                                    last axis has LIMITS of libs/domain/domain_limits.py
+    domain_limits      (R, K, L)    limits for each of the K = 2 + J kinds of `limit_kinds`; inf: no limit. The last
+                                    axis has LIMITS of libs/domain/domain_limits.py, of which the first are hard
     allowed            (R, D) bool  hard limit: whether a datacenter may hold servers of the reservation
     affinity_share     (R, D)       A, fraction of capacity wanted in a datacenter; nan: not constrained
     generation         (R,) int
@@ -170,11 +171,11 @@ class Reservations:
 
     @property
     def limits_domains(self) -> Bools:
-        """Return a (R,) mask of the reservations with a limit in `domain_limits` other than a share of an MSB.
+        """Return a (R,) mask of the reservations with a hard limit in `domain_limits` other than a share of an MSB.
 
         Quick sums of RRU by MSB do not know these limits.
         """
-        limited = np.isfinite(self.domain_limits)
+        limited = np.isfinite(self.domain_limits[:, :, : len(HARD_LIMITS)])
         limited[:, 1, 2] = False
         return np.asarray(limited.any(axis=(1, 2)))
 

@@ -1,4 +1,4 @@
-"""The kinds of domain that hard limits of a region name, with the domain of each server."""
+"""The kinds of domain that limits of reservations name, with the domain of each server."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from libs.domain.fleet import FleetSnapshot
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LimitedKind:
-    """A kind of domain that a hard limit of some reservation names, with the limits of all R reservations.
+    """A kind of domain that a limit of some reservation names, with the limits of all R reservations.
 
     column       its place on the second axis of `Reservations.domain_limits`
     domains      (N,) str    the last is for servers without a place, if there are any
@@ -23,6 +23,7 @@ class LimitedKind:
     domains_max  (R,) float  most domains; inf: no limit. Servers without a place count as outside of every domain
     servers_max  (R,) float  most servers in one domain
     rru_max      (R,) RRU    most RRU in one domain
+    preferred    (R,) float  most domains without a price; inf: no preference
     """
 
     kind: str
@@ -33,23 +34,24 @@ class LimitedKind:
     domains_max: Floats
     servers_max: Floats
     rru_max: Floats
+    preferred: Floats
 
     @property
     def counts(self) -> bool:
-        """Return whether some limit counts what is in one domain."""
-        return bool(np.isfinite(self.servers_max).any() or np.isfinite(self.rru_max).any())
+        """Return whether some limit depends on what is in each domain."""
+        return any(bool(np.isfinite(one).any()) for one in (self.servers_max, self.rru_max, self.preferred))
 
 
 def limited_kinds(snapshot: FleetSnapshot) -> tuple[LimitedKind, ...]:
-    """Return the kinds of domain for which some reservation has a hard limit, `msb_share_max` included.
+    """Return the kinds of domain for which some reservation has a limit, `msb_share_max` included.
 
     The datacenters that a reservation names are no limit of this sort: `Reservations.allowed` has them.
     """
     q, topology, found = snapshot.reservations, snapshot.topology, []
     for column, kind in enumerate(limit_kinds(topology.kinds)):
-        domains_max, servers_max, share_max = q.domain_limits[:, column].T
+        domains_max, servers_max, share_max, preferred = q.domain_limits[:, column].T
         rru_max = q.msb_limit_rru if kind == MSB else rru_of(share_max, q.capacity_rru)
-        if not (np.isfinite(domains_max) | np.isfinite(servers_max) | np.isfinite(rru_max)).any():
+        if not np.isfinite([domains_max, servers_max, rru_max, preferred]).any():
             continue
         domains, of = _places(snapshot, column)
         placed, unplaced = len(domains), of == UNPLACED
@@ -66,6 +68,7 @@ def limited_kinds(snapshot: FleetSnapshot) -> tuple[LimitedKind, ...]:
                 domains_max=domains_max,
                 servers_max=servers_max,
                 rru_max=rru_max,
+                preferred=preferred,
             )
         )
     return tuple(found)

@@ -60,6 +60,8 @@ class RegionPolicy:
     move_cost_in_use: float = _cost(10.0, "Cost of moving a server with running containers")
     spread_cost: float = _cost(2.0, "Cost per cost unit of RRU above a spread limit")
     buffer_cost: float = _cost(5.0, "Cost per cost unit of embedded buffer")
+    locality_cost: float = _cost(50.0, "Cost of each domain of a kind beyond those that a reservation prefers")
+    """As much as five moves in use (docs/designs/0062)."""
     affinity_tolerance: float = _share(0.05, "Tolerated deviation from an affinity share, of the capacity", le=1)
     shortfall_cost: float = _cost(1000.0, "Cost per cost unit of missing capacity")
     """The capacity includes the embedded buffer."""

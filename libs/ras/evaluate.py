@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from libs.domain.arrays import Bools, Floats, Indices
 from libs.domain.domain_kind import MSB_KIND, DomainLoss, WorstDomain
 from libs.domain.fleet import FleetSnapshot
+from libs.domain.locality import further_domains
 from libs.domain.power_balance import balance_cost
 from libs.domain.reservation import ROUNDING
 
@@ -72,6 +73,7 @@ class Score:
                          (expression 4)
     surplus              cost of servers above the fewest that could give the capacity
     power                cost of kW that MSBs draw above the levels of an even region
+    locality             cost of domains beyond those that reservations prefer
     short                penalty for RRU that reservations lack (expression 6)
     affinity             penalty for RRU outside the affinity bands (expression 7)
     moved_idle           number of idle servers that leave their reservation
@@ -94,11 +96,13 @@ class Score:
     shortfall_rru: float
     reservations_short: int
     power: float = 0.0
+    locality: float = 0.0
 
     @property
     def objective(self) -> float:
-        """Return the sum of expressions 1 to 4, of the surplus and of the balance of power."""
-        return self.stability + self.rack_spread + self.msb_spread + self.buffer + self.surplus + self.power
+        """Return the sum of expressions 1 to 4, of the surplus, of the balance of power and of locality."""
+        placed = self.stability + self.rack_spread + self.msb_spread + self.buffer + self.surplus
+        return placed + self.power + self.locality
 
     @property
     def penalty(self) -> float:
@@ -245,14 +249,15 @@ def above_rack_limit(snapshot: FleetSnapshot, binding: Indices) -> Floats:
 
 
 def costs_by_reservation(snapshot: FleetSnapshot, binding: Indices) -> Floats:
-    """Return the cost of each reservation, (R,): expressions 3 and 4, the surplus, and the penalties (6 and 7)."""
+    """Return the cost of each reservation, (R,): expressions 3, 4, 6 and 7, the surplus, and locality."""
     q, policy, covered = snapshot.reservations, snapshot.policy, coverage_of(snapshot, binding)
     surplus = snapshot.price("surplus_cost") * q.surplus_weight * surplus_servers(snapshot, binding)
     spread = above_share(covered.by_msb, q.msb_spread_limit[:, None], q.capacity_rru[:, None]).sum(1)
     penalty = policy.shortfall_cost * covered.unmet + policy.affinity_cost * covered.off_affinity.sum(1)
     beta, tau = snapshot.price("spread_cost"), snapshot.price("buffer_cost")
     placed = snapshot.units_per_rru * (beta * spread + tau * covered.buffer)
-    return np.asarray(placed + surplus + snapshot.penalty_weight * penalty)
+    locality = snapshot.price("locality_cost") * further_domains(snapshot, binding)
+    return np.asarray(placed + surplus + locality + snapshot.penalty_weight * penalty)
 
 
 def evaluate(snapshot: FleetSnapshot, binding: Indices) -> Score:
@@ -285,6 +290,7 @@ def evaluate(snapshot: FleetSnapshot, binding: Indices) -> Score:
         shortfall_rru=float(covered.shortfall.sum()),
         reservations_short=int(np.count_nonzero(short_rru(snapshot, covered))),
         power=balance_cost(snapshot, binding),
+        locality=float((snapshot.price("locality_cost") * further_domains(snapshot, binding)).sum()),
     )
 
 

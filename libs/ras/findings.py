@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
-from libs.domain.arrays import Ints
+from libs.domain.arrays import Indices, Ints
 from libs.domain.finding import NewFinding
 from libs.domain.fleet import FleetSnapshot
+from libs.domain.locality import domains_held, further_domains, preferring_kinds
 from libs.domain.reservation import Coverage
 from libs.domain.reservation_phase import ReservationPhase
 from libs.domain.resources import resources_in
 from libs.ras.shortage import describe_shortage, stock_of
 
 
-def findings_of(snapshot: FleetSnapshot, free: Mapping[str, int], coverage: Mapping[int, Coverage]) -> list[NewFinding]:
+def findings_of(
+    snapshot: FleetSnapshot, target: Indices, free: Mapping[str, int], coverage: Mapping[int, Coverage]
+) -> list[NewFinding]:
     """Return a finding for every reservation of the snapshot, in the snapshot's order.
 
+    target     (S,) the targets of the committed plan
     free       hardware type -> number of free servers that plans may count on
     coverage   id of a reservation -> the capacity of its present targets
 
@@ -26,10 +31,18 @@ def findings_of(snapshot: FleetSnapshot, free: Mapping[str, int], coverage: Mapp
     """
     free_by_type = np.array([free.get(str(name), 0) for name in snapshot.hardware_types], np.int64)
     stock, q = stock_of(snapshot), snapshot.reservations
-    return [
+    found = [
         _finding(snapshot, stock, row, coverage[int(reservation_id)], int(free_by_type[q.rru[row] > 0].sum()))
         for row, reservation_id in enumerate(q.id)
     ]
+    further = further_domains(snapshot, target)
+    for kind in preferring_kinds(snapshot):
+        held = domains_held(snapshot, kind, target)
+        for row in np.flatnonzero(held > kind.preferred).tolist():
+            said = f"It lies in {held[row]} domains of the kind {kind.kind}, and prefers {kind.preferred[row]:g}."
+            numbers = {**found[row].numbers, "further_domains": float(further[row])}
+            found[row] = replace(found[row], message=f"{found[row].message} {said}", numbers=numbers)
+    return found
 
 
 def _finding(snapshot: FleetSnapshot, stock: Ints, row: int, covered: Coverage, free_servers: int) -> NewFinding:

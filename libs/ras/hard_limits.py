@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from libs.domain.arrays import Bools, Floats, Indices
-from libs.domain.domain_limits import LIMITS, limit_kinds
+from libs.domain.domain_limits import HARD_LIMITS, LIMITS, limit_kinds
 from libs.domain.fleet import FleetSnapshot
 from libs.domain.limited_kinds import limited_kinds
 from libs.plan_check.hard_limits import excess_by_kind, outside
@@ -47,7 +47,7 @@ def limits_of(snapshot: FleetSnapshot, r: int) -> list[HardLimit]:
         words = f"at most {q.msb_share_max[r]:.4g} of its capacity in one MSB (msb_share_max)"
         found.append(HardLimit(name=MSB_SHARE_MAX, words=words))
     kinds = limit_kinds(snapshot.topology.kinds)
-    for k, n in np.argwhere(np.isfinite(q.domain_limits[r])).tolist():
+    for k, n in np.argwhere(np.isfinite(q.domain_limits[r][:, : len(HARD_LIMITS)])).tolist():
         kind, value = kinds[k], q.domain_limits[r, k, n]
         words = _WORDS[LIMITS[n]].format(kind=kind, value=f"{value:.4g}", s="" if value == 1 else "s")
         found.append(HardLimit(name=f"{LIMITS[n]} of {kind}", words=f"{words} ({LIMITS[n]})", column=(k, n)))

@@ -77,4 +77,5 @@ def report_of_json(found: Mapping[str, Any]) -> SimulationReport:
 
 
 def _score(terms: Mapping[str, Any]) -> Score:
-    return Score(**{term.name: terms[term.name] for term in fields(Score)})
+    """Return a score. Reports of older versions lack the latest terms, which then cost nothing."""
+    return Score(**{term.name: terms[term.name] for term in fields(Score) if term.name in terms})

@@ -16,6 +16,7 @@ from libs.assignment import (
     Filter,
     Flavour,
     GroupCountSpec,
+    GroupDiversitySpec,
     LargestGroupSpec,
     Limit,
     MaximizeAllocationSpec,
@@ -30,6 +31,7 @@ from libs.domain.fleet import FREE, FleetSnapshot, Reservations, weight_of
 from libs.domain.reservation import PRIORITY_MIDDLE
 from libs.domain.resources import Measure
 from libs.ras.statement_limits import add_churn, add_hard_limits
+from libs.ras.statement_locality import locality_specs
 from libs.ras.statement_names import (
     COUNT,
     HARDWARE_TYPE,
@@ -51,7 +53,7 @@ TAKEN = 1e-5
 
 
 Penalty = SingleGroupFailureBufferSpec | CapacitySpec | GroupCountSpec
-Priced = LargestGroupSpec | CapacitySpec | GroupCountSpec
+Priced = LargestGroupSpec | CapacitySpec | GroupCountSpec | GroupDiversitySpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -110,6 +112,7 @@ def state_region(
            + mu sum_{r,d} max(0, |load[r,d] - A[r,d] C[r]| - theta C[r])                  expression 7, soft
            + sigma sum_r s[r] max(0, held[r] - max C[r] / max_t V[r,t])                   surplus
            + delta sum_k sum_m max(0, kW[m] - level[k,m])                                 balance of power
+           + nu sum_k sum_r max(0, sum_{n in k} [servers[r,n] > 0] - preferred[r,k])      locality
            + K sum_r max(0, preempted[r] - given_back[r] - churn_most[r])                 churn budget
            - server_cost * free servers
 
@@ -162,6 +165,8 @@ def state_region(
             problem.add_goal(part, weight=cost * factor, priority=PENALTY, normalise=False)
     if OBJECTIVE in goals:
         _add_objective(snapshot, problem, least_cost(snapshot) * TAKEN if server_cost is None else server_cost)
+        for locality in locality_specs(snapshot, problem, rows):
+            add_priced(snapshot, problem, locality, "locality_cost")
         add_power_balance(snapshot, problem, rows)
     useless = [(t, np.flatnonzero(q.rru[:, t] <= 0).tolist()) for t in range(len(snapshot.hardware_types))]
     eligibility = AvoidAssignmentsSpec(
@@ -248,7 +253,7 @@ def add_priced(snapshot: FleetSnapshot, problem: Problem, spec: Priced, price: s
 def least_cost(snapshot: FleetSnapshot) -> float:
     """Return the least positive cost of the priority OBJECTIVE, per server or RRU; 1 if all costs are 0."""
     policies = [snapshot.policy] if snapshot.canary is None else [snapshot.policy, snapshot.canary.policy]
-    costs = (getattr(policy, name) for policy in policies for name in PER_RESERVATION)
+    costs = (getattr(policy, name) for policy in policies for name in PER_RESERVATION if name != "locality_cost")
     return min((cost for cost in costs if cost > 0), default=1.0)
 
 

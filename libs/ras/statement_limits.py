@@ -10,6 +10,7 @@ from libs.domain.canary import PER_RESERVATION
 from libs.domain.domain_limits import MSB as MSB_LIMITS
 from libs.domain.fleet import FleetSnapshot
 from libs.domain.limited_kinds import limited_kinds
+from libs.domain.locality import preferring_kinds
 from libs.domain.power_balance import W_PER_KW
 from libs.plan_check.churn import given_back, preemptible
 from libs.ras.statement_names import COUNT, DATACENTER, MSB, OBJECTIVE, PREEMPTION, RESERVATION, RRU, ZONE
@@ -28,7 +29,7 @@ def add_hard_limits(snapshot: FleetSnapshot, problem: Problem, rows: Indices, zo
     The zones follow from the domains chosen for reservations that may lie in a few domains only (libs/ras/zones.py).
     """
     q, topology = snapshot.reservations, snapshot.topology
-    stated = {loss.kind for loss in snapshot.losses}
+    stated = set(problem.partitions)
     for kind in limited_kinds(snapshot):
         partition = MSB if kind.kind == MSB_LIMITS else kind.kind
         for name, dimension, most in (("share", RRU, kind.rru_max), ("servers", COUNT, kind.servers_max)):
@@ -101,6 +102,7 @@ def churn_cost(snapshot: FleetSnapshot) -> float:
     factor = float(snapshot.reservations.surplus_weight.max(initial=1.0))
     most = factor * (dearest["move_cost_in_use"] + dearest["surplus_cost"])
     most += best * (dearest["spread_cost"] + dearest["buffer_cost"])
+    most += len(preferring_kinds(snapshot)) * dearest["locality_cost"]
     if snapshot.power is not None:
         most += snapshot.policy.power_balance_cost * float(snapshot.power.gain_w.max(initial=0.0)) / W_PER_KW
     return 10.0 * max(most, 1.0)

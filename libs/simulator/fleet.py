@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from libs.domain.arrays import Ints, Names
+from libs.domain.domain_limits import LIMITS
 from libs.domain.fleet import FREE, FleetSnapshot, RegionImage, Reservations, Servers, Topology
 from libs.domain.policy import RegionPolicy
 from libs.simulator.hardware import hardware
@@ -147,7 +148,7 @@ def _no_reservations(types: int, datacenters: int) -> Reservations:
         priority=ints,
         move_cost=floats,
         msb_share_max=floats,
-        domain_limits=np.zeros((0, 2, 3)),
+        domain_limits=np.zeros((0, 2, len(LIMITS))),
         allowed=np.ones((0, datacenters), bool),
         generation=ints,
     )

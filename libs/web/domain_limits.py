@@ -1,4 +1,4 @@
-"""Hard limits per kind of domain in requests and responses, and their check against a region."""
+"""Limits per kind of domain in requests and responses, and their check against a region."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _Count = Annotated[Whole, Field(ge=1, le=SERVERS_MAX)]
 
 
 class DomainLimitIn(RequestModel):
-    """Hard limits of a reservation for the domains of one kind."""
+    """Limits of a reservation for the domains of one kind. All are hard but domains_preferred."""
 
     kind: SomeName = Field(description="datacenter, msb, or a further kind of the region, such as network_block")
     domains_max: _Count | None = Field(
@@ -30,6 +30,12 @@ class DomainLimitIn(RequestModel):
     )
     share_max: Annotated[Number, Field(gt=0, le=1)] | None = Field(
         default=None, description="Most of its capacity in one domain, as a share, such as k / n shards; null: any"
+    )
+
+    domains_preferred: _Count | None = Field(
+        default=None,
+        description="Most domains of the kind without a price; each further one costs the policy's locality_cost; "
+        "null: any",
     )
 
     @model_validator(mode="after")
@@ -44,12 +50,13 @@ class DomainLimitIn(RequestModel):
 
 
 class DomainLimitOut(ResponseModel):
-    """Hard limits of a reservation for the domains of one kind."""
+    """Limits of a reservation for the domains of one kind."""
 
     kind: str
     domains_max: int | None
     servers_max: int | None
     share_max: float | None
+    domains_preferred: int | None
 
 
 def wrong_limits(tx: Transaction, region: Region, limits: Sequence[DomainLimit]) -> list[FieldError]:

@@ -97,7 +97,8 @@ class SpecIn(RequestModel):
     )
     domain_limits: Annotated[list[DomainLimitIn], Field(max_length=KINDS_MAX + 2)] = Field(
         default_factory=list,
-        description="Hard limits per kind of domain: how many domains may hold its servers, and how much one of them",
+        description="Limits per kind of domain: how many domains may or should hold its servers, and how much one of "
+        "them may",
     )
     starts_at: AwareDatetime | None = Field(
         default=None, description="Start of the window; no server is bound before; null: at once"

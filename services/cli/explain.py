@@ -18,6 +18,7 @@ _TERMS = {
     "embedded buffer": "buffer",
     "servers above the fewest": "surplus",
     "balance of power": "power",
+    "further domains": "locality",
     "shortfall": "short",
     "affinity": "affinity",
     "total": "total",

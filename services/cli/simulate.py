@@ -23,6 +23,7 @@ _COSTS = {
     "embedded buffers": "buffer",
     "servers above the fewest": "surplus",
     "balance of power": "power",
+    "further domains": "locality",
     "shortfall": "short",
     "affinity": "affinity",
     "total": "total",

@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from libs.domain.fleet import FleetSnapshot
+from libs.domain.locality import preferring_kinds
 from libs.domain.power import ROUNDING_W
 from libs.domain.reservation import ReservationKind
 from libs.interchange.bundles.solve import Bundle, load_bundle
@@ -46,6 +47,7 @@ SCORES = {
     "buffer": "buffer",
     "surplus": "surplus",
     "balance of power": "power",
+    "further domains": "locality",
     "shortfall": "short",
     "affinity": "affinity",
     "total": "total",
@@ -54,6 +56,11 @@ SCORES = {
     "RRU short": "shortfall_rru",
 }
 """Heading -> field of a score."""
+_APPLIES: dict[str, Callable[[FleetSnapshot], bool]] = {
+    "power": lambda region: region.policy.power_balance_cost > 0,
+    "locality": lambda region: bool(preferring_kinds(region)),
+}
+"""Field of a score -> whether a region has such a cost. All regions have the others."""
 
 
 def solve(
@@ -161,7 +168,7 @@ def print_summary(snapshot: FleetSnapshot, report: SolveReport, waves: str, out:
     rows = [
         {"": label, "plan": getattr(report.score, name), "as it is": getattr(report.stay, name)}
         for label, name in SCORES.items()
-        if name != "power" or snapshot.policy.power_balance_cost > 0
+        if name not in _APPLIES or _APPLIES[name](snapshot)
     ]
     print_rows(rows, {heading: heading for heading in rows[0]})
     bounded = "it is not known how much better an answer could be"

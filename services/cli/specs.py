@@ -87,6 +87,14 @@ WithinOption = Annotated[
         help="hard limit: most domains of a kind that may hold its servers, such as network_block=1; repeatable",
     ),
 ]
+PreferWithinOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--prefer-within",
+        metavar="KIND=DOMAINS",
+        help="likewise, but further domains are allowed at the policy's locality_cost; repeatable",
+    ),
+]
 ServersMaxOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -127,6 +135,7 @@ def spec_of(
     msb_share_max: MsbShareMaxOption = None,
     datacenter: DatacenterOption = None,
     within: WithinOption = None,
+    prefer_within: PreferWithinOption = None,
     servers_max: ServersMaxOption = None,
     share_max: ShareMaxOption = None,
     starts_at: StartsOption = None,
@@ -154,7 +163,7 @@ def spec_of(
         "move_cost": move_cost,
         "msb_share_max": msb_share_max,
         "datacenters": list(datacenter) if datacenter else None,
-        "domain_limits": _domain_limits(within, servers_max, share_max),
+        "domain_limits": _domain_limits(within, prefer_within, servers_max, share_max),
         "starts_at": moment("--starts-at", starts_at),
         "ends_at": moment("--ends-at", ends_at),
     }
@@ -179,12 +188,16 @@ def takes_spec(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _domain_limits(
-    within: Sequence[str] | None, servers_max: Sequence[str] | None, share_max: Sequence[str] | None
+    within: Sequence[str] | None,
+    prefer_within: Sequence[str] | None,
+    servers_max: Sequence[str] | None,
+    share_max: Sequence[str] | None,
 ) -> list[dict[str, object]] | None:
     """Return an entry per kind of domain with all of its limits; None without any."""
     found: dict[str, dict[str, object]] = {}
     for name, given in (
         ("domains_max", _pairs(within, "--within", int)),
+        ("domains_preferred", _pairs(prefer_within, "--prefer-within", int)),
         ("servers_max", _pairs(servers_max, "--servers-max", int)),
         ("share_max", _pairs(share_max, "--share-max", float)),
     ):
@@ -197,6 +210,7 @@ _FORMS = {"--rru": "TYPE=RRU, such as hw-01=1.5", "--affinity": "DATACENTER=SHAR
 _FORMS |= {
     "--resource": "NAME=AMOUNT, such as memory_gib=4000",
     "--within": "KIND=DOMAINS, such as network_block=1",
+    "--prefer-within": "KIND=DOMAINS, such as network_block=1",
     "--servers-max": "KIND=SERVERS, such as msb=2",
     "--share-max": "KIND=SHARE, such as msb=0.25",
 }

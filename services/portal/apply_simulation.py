@@ -227,7 +227,8 @@ def _commit(tx: Transaction, ground: Ground, application: Application, judged: A
         now=now,
     )
     coverage = load_coverage(tx, snapshot.reservations.id.tolist(), "target")
-    findings = findings_of(snapshot, count_free_servers(tx, ground.region_id), coverage)
+    free = count_free_servers(tx, ground.region_id)
+    findings = findings_of(snapshot, application.plan.target, free, coverage)
     record_findings(tx, ground.region_id, findings, now=now)
     plan_id, number = None if committed is None else committed.plan_id, simulation.simulation_id
     if not mark_applied(tx, number, plan_id=plan_id, applied_by=actor, now=now):

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from libs.domain.domain_kind import DomainKind
-from libs.domain.domain_limits import limits_table
+from libs.domain.domain_limits import LIMITS, limits_table
 from libs.domain.fleet import FREE, FleetSnapshot, Reservations, Servers, Topology
 from libs.domain.policy import RegionPolicy
 from libs.domain.reservation import PRIORITY_MIDDLE
@@ -100,7 +100,7 @@ def region(
             move_cost=np.array(move_cost if move_cost is not None else [1.0] * R, float),
             msb_share_max=np.array(msb_share_max if msb_share_max is not None else [np.inf] * R, float),
             domain_limits=np.array([limits_table(own, kinds) for own in limits or [()] * R], float).reshape(
-                R, 2 + len(kinds), 3
+                R, 2 + len(kinds), len(LIMITS)
             ),
             allowed=np.array(allowed if allowed is not None else np.ones((R, D)), bool).reshape(R, D),
             generation=np.ones(R, np.int64),

@@ -16,7 +16,7 @@ import numpy as np
 from libs.domain.arrays import Indices, Names
 from libs.domain.cost_units import listed_units
 from libs.domain.domain_kind import UNPLACED, DomainKind
-from libs.domain.domain_limits import limits_table
+from libs.domain.domain_limits import LIMITS, limits_table
 from libs.domain.fleet import DELETED, FREE, FleetSnapshot, RegionImage, Reservations, Servers, Topology
 from libs.domain.policy import RegionPolicy
 from libs.domain.power import PowerLimit, listed_watts
@@ -178,7 +178,7 @@ def _reservations(
         ).reshape(shape),
         domain_limits=np.array(
             [limits_table(spec.domain_limits, topology.kinds) for spec in specs.values()], float
-        ).reshape(len(specs), 2 + len(topology.kinds), 3),
+        ).reshape(len(specs), 2 + len(topology.kinds), len(LIMITS)),
         generation=np.ones(len(specs), np.int64),
     )
 

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from libs.domain.domain_limits import LIMITS
 from libs.domain.fleet import FREE, FleetSnapshot, RegionImage, Reservations, Servers
 from libs.domain.inventory import Inventory
 from libs.domain.policy import RegionPolicy
@@ -131,7 +132,7 @@ def region_of(inventory: Inventory, name: str) -> RegionImage:
         priority=none.astype(np.int64),
         move_cost=none,
         msb_share_max=none,
-        domain_limits=np.zeros((0, 2 + len(inventory.topology.kinds), 3)),
+        domain_limits=np.zeros((0, 2 + len(inventory.topology.kinds), len(LIMITS))),
         allowed=np.ones((0, datacenters), bool),
         generation=none.astype(np.int64),
     )

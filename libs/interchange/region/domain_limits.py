@@ -1,4 +1,4 @@
-"""Read and write the column `domain_limits` of reservations.parquet: hard limits per kind of domain, as JSON."""
+"""Read and write the column `domain_limits` of reservations.parquet: limits per kind of domain, as JSON."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from libs.domain.arrays import Floats
 from libs.domain.domain_kind import KIND_CHARACTERS_MAX, KINDS_MAX, DomainKind
-from libs.domain.domain_limits import LIMITS, SERVERS_MAX, DomainLimit, limit_kinds, limits_in, limits_table
+from libs.domain.domain_limits import LIMITS, SERVERS_MAX, SHARES, DomainLimit, limit_kinds, limits_in, limits_table
 from libs.interchange.files.bounds import parse_json
 from libs.interchange.files.tables import Table
 
@@ -19,7 +19,7 @@ _CHARACTERS_MAX = (KINDS_MAX + 2) * (KIND_CHARACTERS_MAX + 100)
 
 
 def read_domain_limits(table: Table, kinds: tuple[DomainKind, ...]) -> Floats:
-    """Return the hard limits of each reservation, (R, K, 3). Without the column there are none.
+    """Return the limits of each reservation, (R, K, L). Without the column there are none.
 
     A value is a JSON object: a kind -> an object with some of LIMITS. Null: no limits.
     """
@@ -35,15 +35,15 @@ def read_domain_limits(table: Table, kinds: tuple[DomainKind, ...]) -> Floats:
         by_value[row] = none if limits is None else limits_table(limits, kinds)
     message = (
         'is not a JSON object such as {{"network_block": {{"domains_max": 1}}}}: a kind is datacenter, msb or one '
-        f"with a column in servers.parquet; domains_max and servers_max are from 1 to {SERVERS_MAX}, "
-        "share_max is above 0 and at most 1"
+        f"with a column in servers.parquet; {', '.join(one for one in LIMITS if one not in SHARES)} are from 1 to "
+        f"{SERVERS_MAX}, {', '.join(SHARES)} is above 0 and at most 1"
     )
     table.bad_rows(~known[value], COLUMN, message)
     return by_value[value]
 
 
 def limits_column(table: Floats, kinds: tuple[DomainKind, ...]) -> pa.Array | None:
-    """Return the column of a table (R, K, 3); None if no reservation has a limit."""
+    """Return the column of a table (R, K, L); None if no reservation has a limit."""
     if not np.isfinite(table).any():
         return None
     return pa.array([_text(limits_in(row, kinds)) for row in table], pa.string())
@@ -77,6 +77,6 @@ def _limits(given: str, kinds: tuple[str, ...]) -> tuple[DomainLimit, ...] | Non
 def _fits(name: str, value: object) -> bool:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return False
-    if name == "share_max":
+    if name in SHARES:
         return 0 < value <= 1
     return isinstance(value, int) and 1 <= value <= SERVERS_MAX

@@ -21,6 +21,7 @@ _IF = {
     "Resource": "If it asked for no {}",
     "Datacenters": "If every datacenter might hold its servers",
     "DomainsMax": "If its servers might lie in any number of domains of the kind {}",
+    "DomainsPreferred": "If it preferred no number of domains of the kind {}",
     "ServersMax": "If one {} might hold any number of its servers",
     "ShareMax": "If one {} might hold any share of its capacity",
     "PowerLimits": "If every domain could feed all of its servers",
@@ -40,6 +41,7 @@ _MEANS = {
     "Resource": "the {} that it asks for",
     "Datacenters": "the only datacenters that it allows",
     "DomainsMax": "its hard limit on the number of domains of the kind {}",
+    "DomainsPreferred": "the number of domains of the kind {} that it prefers",
     "ServersMax": "its hard limit on its servers in one {}",
     "ShareMax": "its hard limit on its share in one {}",
     "PowerLimits": "the limits on power",
@@ -77,6 +79,7 @@ TERMS = {
     "msb_spread": "spread over MSBs",
     "rack_spread": "spread over racks",
     "power": "balance of power",
+    "locality": "further domains",
 }
 """Term of a score -> its name for people."""
 

@@ -20,11 +20,13 @@ from libs.assignment import (
 )
 from libs.domain.arrays import Bools, Floats, Indices
 from libs.domain.fleet import FleetSnapshot
+from libs.domain.locality import further_domains
 from libs.domain.power_use import beyond_w
 from libs.domain.resources import Measure
 from libs.plan_check.hard_limits import excess
 from libs.plan_check.regression import by_place, left_each
 from libs.ras.evaluate import Coverage, above_share, coverage_of, surplus_servers
+from libs.ras.statement_locality import add_kept_locality
 from libs.ras.statement_names import COUNT, MSB, RESERVATION, RRU, capacity_name, dimension_of
 
 _ROUNDING = 1e-6
@@ -39,6 +41,7 @@ def add_kept_terms(snapshot: FleetSnapshot, problem: Problem, planned: Indices) 
         load[r,d] <= max((A[r,d] + theta) C[r], planned load[r,d])       for all d with a share            expression 7
         load[r,d] >= min((A[r,d] - theta) C[r], planned load[r,d])
         held[r] <= max(planned held[r], max C[r] / max_t V[r,t])         for all r                         surplus
+        domains[r,k] <= max(planned, preferred[r,k])                     for all r, kinds k                locality
 
     `problem` is a statement of `snapshot`, which is in cost units.
     """
@@ -70,6 +73,7 @@ def add_kept_terms(snapshot: FleetSnapshot, problem: Problem, planned: Indices) 
         limit=Limit(items=np.maximum(held, snapshot.fewest_servers)),
     )
     problem.add_constraint(surplus)
+    add_kept_locality(snapshot, problem, np.flatnonzero(snapshot.servers.lasting).astype(np.int32), planned)
 
 
 def _add_capacity(snapshot: FleetSnapshot, problem: Problem, measure: Measure, left: Floats) -> None:
@@ -152,8 +156,9 @@ def _add_datacenters(snapshot: FleetSnapshot, problem: Problem, planned: Indices
 def worse_off(snapshot: FleetSnapshot, before: Indices, after: Indices) -> Bools:
     """Return a (R,) mask of the reservations for which a term grows from the plan `before` to the plan `after`.
 
-    The terms are expressions 3, 4, 6 and 7 and the surplus, by definition and without a solver. All reservations count
-    as worse off if `after` breaks hard limits more, or a limit on power. `snapshot` is in cost units.
+    The terms are expressions 3, 4, 6 and 7, the surplus and locality, by definition and without a solver. All
+    reservations count as worse off if `after` breaks hard limits more, or a limit on power. `snapshot` is in cost
+    units.
     """
     q = snapshot.reservations
     if excess(snapshot, after) > excess(snapshot, before) + _ROUNDING or beyond_w(snapshot, after).any():
@@ -172,5 +177,6 @@ def _terms(snapshot: FleetSnapshot, binding: Indices) -> Floats:
         *covered.missing,
         *np.concatenate(covered.lacks),
         surplus_servers(snapshot, binding),
+        further_domains(snapshot, binding),
     )
     return np.column_stack([*one, covered.off_affinity])

@@ -204,10 +204,14 @@ def _capacity_request(row: sa.RowMapping) -> CapacityRequest:
 
 
 def spec_json(spec: ReservationSpec) -> dict[str, object]:
-    """Return a spec as a JSON object, with times in ISO 8601. Leave out _LATEST_FIELDS that say nothing."""
+    """Return a spec as a JSON object, with times in ISO 8601.
+
+    Leave out _LATEST_FIELDS that say nothing, and limits of domains that are not given.
+    """
     times = {name: None if at is None else at.isoformat() for name, at in _times(spec).items()}
     fields = {name: value for name, value in asdict(spec).items() if value or name not in _LATEST_FIELDS}
-    return {**fields, **times}
+    limits = [{name: value for name, value in one.items() if value is not None} for one in fields["domain_limits"]]
+    return {**fields, **times, "domain_limits": limits}
 
 
 def _times(spec: ReservationSpec) -> dict[str, datetime | None]:

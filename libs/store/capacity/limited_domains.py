@@ -10,13 +10,14 @@ from libs.domain.domain_kind import UNPLACED
 from libs.domain.domain_limits import DATACENTER, LIMITS, MSB, rru_of
 from libs.domain.plan_changes import LimitedDomains
 from libs.store.capacity.coverage import BY_TARGET
-from libs.store.fleet.domain_limits import load_limits_of_kind
+from libs.store.fleet.domain_limits import HAS_HARD, load_limits_of_kind
 from libs.store.fleet.topology import rows_of
 from libs.store.platform.bulk import copy_out
 from libs.store.platform.database import Transaction
 
-_KINDS = sa.text("""
-    SELECT DISTINCT kind FROM reservation_domain_limits WHERE reservation_id = ANY(:ids) ORDER BY kind""")
+_KINDS = sa.text(f"""
+    SELECT DISTINCT kind FROM reservation_domain_limits
+    WHERE reservation_id = ANY(:ids) AND {HAS_HARD} ORDER BY kind""")
 # For the kinds that every region has, the domain is a column; for the others a row of server_domains.
 _DOMAIN = {DATACENTER: "msbs.datacenter_id", MSB: "racks.msb_id"}
 _PLACED = f"coalesce(placed_domain, {UNPLACED})"
@@ -41,7 +42,7 @@ _CHANGED = f"""
 def load_limited_domains(
     tx: Transaction, ids: Ints, capacity_rru: Floats, server_ids: Ints
 ) -> tuple[LimitedDomains, ...]:
-    """Return the kinds of domain that limits of the reservations `ids` (Q,) name, with what each holds by target.
+    """Return the kinds of domain that hard limits of the reservations `ids` (Q,) name, with what each holds by target.
 
     capacity_rru   (Q,)
     server_ids     (N,) the servers of a plan's changes

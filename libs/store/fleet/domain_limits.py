@@ -1,4 +1,4 @@
-"""The hard limits of reservations per kind of domain: rows of `reservation_domain_limits`."""
+"""The limits of reservations per kind of domain: rows of `reservation_domain_limits`."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 
 from libs.domain.arrays import Floats, Ints
 from libs.domain.domain_kind import DomainKind
-from libs.domain.domain_limits import LIMITS, DomainLimit, limit_kinds, limits_in
+from libs.domain.domain_limits import HARD_LIMITS, LIMITS, DomainLimit, limit_kinds, limits_in
 from libs.store.fleet.topology import rows_of
 from libs.store.platform.bulk import copy_in, copy_out
 from libs.store.platform.database import Transaction
 from libs.store.tables import reservation_domain_limits
 
+HAS_HARD = f"({' OR '.join(f'{name} IS NOT NULL' for name in HARD_LIMITS)})"
+"""SQL condition on a row. It is true if one of its limits is hard."""
 _ONE = ", ".join(f"coalesce(CAST({name} AS double precision), 'infinity')" for name in LIMITS)
 _OF_KIND = f"""
     SELECT reservation_id, {_ONE} FROM reservation_domain_limits
@@ -23,7 +25,7 @@ _OF_KIND = f"""
 
 
 def load_limits_table(tx: Transaction, ids: Ints, kinds: Sequence[DomainKind]) -> Floats:
-    """Return the limits (R, K, 3) of reservations `ids` (R,), ascending: see `Reservations.domain_limits`."""
+    """Return the limits (R, K, L) of reservations `ids` (R,), ascending: see `Reservations.domain_limits`."""
     names = limit_kinds(kinds)
     table = np.full((len(ids), len(names), len(LIMITS)), np.inf)
     for column, kind in enumerate(names):
@@ -33,7 +35,7 @@ def load_limits_table(tx: Transaction, ids: Ints, kinds: Sequence[DomainKind]) -
 
 
 def add_limits_table(tx: Transaction, region_id: int, ids: Ints, table: Floats, kinds: Sequence[DomainKind]) -> None:
-    """Add the rows of limits (R, K, 3) of new reservations."""
+    """Add the rows of limits (R, K, L) of new reservations."""
     rows = [(int(i), limit) for i, one in zip(ids, table, strict=True) for limit in limits_in(one, kinds)]
     columns: dict[str, list[object]] = {
         "region_id": [region_id] * len(rows),

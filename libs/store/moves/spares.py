@@ -11,6 +11,7 @@ import orjson
 import sqlalchemy as sa
 
 from libs.domain.spare import LENT_SHARE_MAX, IdleServers, Loan, Spare
+from libs.store.fleet.domain_limits import HAS_HARD
 from libs.store.fleet.loss_places import LossPlaces
 from libs.store.fleet.snapshot import BOOKED, LEAVING
 from libs.store.platform.bulk import copy_out
@@ -70,13 +71,13 @@ _BUFFERS = sa.text(f"""
     WHERE servers.region_id = :region_id AND kind = 'shared_buffer' AND {_UP} GROUP BY target_reservation_id""")
 # A lent server could break a hard limit of its reservation, so those with one borrow none. Nor do those that ask for
 # resources: the worth of a lent server is in RRU alone.
-_WORTH = sa.text("""
+_WORTH = sa.text(f"""
     SELECT reservation_id, hardware_type_id, rru FROM reservation_rru JOIN reservations USING (reservation_id)
     WHERE msb_share_max IS NULL
       AND NOT EXISTS (SELECT FROM reservation_datacenters AS allowed
                       WHERE allowed.reservation_id = reservations.reservation_id)
       AND NOT EXISTS (SELECT FROM reservation_domain_limits AS limits
-                      WHERE limits.reservation_id = reservations.reservation_id)
+                      WHERE limits.reservation_id = reservations.reservation_id AND {HAS_HARD})
       AND NOT EXISTS (SELECT FROM reservation_resources AS asked
                       WHERE asked.reservation_id = reservations.reservation_id)
       AND reservation_id IN (

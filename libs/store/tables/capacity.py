@@ -113,7 +113,7 @@ reservation_datacenters = sa.Table(
     sa.ForeignKeyConstraint(["region_id", "datacenter_id"], ["datacenters.region_id", "datacenters.datacenter_id"]),
 )
 
-# Hard limits per kind of domain: datacenter, msb, or a further kind of the region.
+# Limits per kind of domain: datacenter, msb, or a further kind of the region. All are hard but domains_preferred.
 reservation_domain_limits = sa.Table(
     "reservation_domain_limits",
     metadata,
@@ -123,11 +123,16 @@ reservation_domain_limits = sa.Table(
     sa.Column("domains_max", sa.BigInteger, nullable=True),
     sa.Column("servers_max", sa.BigInteger, nullable=True),
     sa.Column("share_max", sa.Double, nullable=True),
+    sa.Column("domains_preferred", sa.BigInteger, nullable=True),
     sa.ForeignKeyConstraint(["region_id", "reservation_id"], ["reservations.region_id", "reservations.reservation_id"]),
     sa.CheckConstraint("domains_max >= 1", name="domains_max"),
     sa.CheckConstraint("servers_max >= 1", name="servers_max"),
     sa.CheckConstraint("share_max > 0 AND share_max <= 1", name="share_max"),
-    sa.CheckConstraint("domains_max IS NOT NULL OR servers_max IS NOT NULL OR share_max IS NOT NULL", name="some"),
+    sa.CheckConstraint("domains_preferred >= 1", name="domains_preferred"),
+    sa.CheckConstraint(
+        "domains_max IS NOT NULL OR servers_max IS NOT NULL OR share_max IS NOT NULL OR domains_preferred IS NOT NULL",
+        name="some",
+    ),
     sa.Index("ix_reservation_domain_limits_region_id", "region_id"),
 )
 

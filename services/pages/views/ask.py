@@ -22,7 +22,8 @@ RRU_PREFIX = "rru:"
 """Prefix of the form's field with the RRU of a hardware type."""
 KIND_PREFIX = "survives:"
 """Prefix of the form's field that names a further kind of domain whose loss is survived."""
-WITHIN_PREFIX = "within:"
+KEPT_TOGETHER = {"within:": ("domains_max", "--within"), "prefer:": ("domains_preferred", "--prefer-within")}
+"""Prefix of a form's field for a kind of domain -> the limit in a request, and the option of the command line."""
 """Prefix of the form's field with the most domains of a kind that may hold the servers. Only new requests have it."""
 RESOURCE_PREFIX = "resource:"
 """Prefix of the form's field with the amount of a resource."""
@@ -34,7 +35,7 @@ _CHANGES: Mapping[str, Callable[[str, Any], str]] = {
     "survives_loss_of": lambda name, value: "do without surviving the loss of other domains",
     "msb_share_max": lambda name, value: "do without its hard limit on the share of an MSB",
     "datacenters": lambda name, value: "allow every datacenter",
-    "domain_limits": lambda name, value: "do without its hard limits per kind of domain",
+    "domain_limits": lambda name, value: "do without its limits per kind of domain",
     "resources": lambda name, value: "do without its resources",
 }
 """Field of a change that the API offers -> its words."""
@@ -150,9 +151,9 @@ def _spec(form: Mapping[str, str]) -> Json:
     }
     if any(key.startswith(RESOURCE_PREFIX) for key in form):
         spec["resources"] = _resources(form)
-    within = _within(form)
-    if within:
-        spec["domain_limits"] = [{"kind": kind, "domains_max": most} for kind, most in within.items()]
+    limits = _domain_limits(form)
+    if limits:
+        spec["domain_limits"] = limits
     if form.get("workload_class"):
         spec["workload_class"] = form["workload_class"]
     else:
@@ -229,13 +230,17 @@ def _resources(form: Mapping[str, str]) -> dict[str, float]:
     return {name: amount for name, amount in found.items() if amount}
 
 
-def _within(form: Mapping[str, str]) -> dict[str, int]:
-    """Return the most domains of each kind that the form names. Raises WrongField."""
-    found = {key.removeprefix(WITHIN_PREFIX): read_number(form, key) for key in form if key.startswith(WITHIN_PREFIX)}
-    for kind, most in found.items():
-        if most is not None and (most < 1 or most != int(most)):
-            raise WrongField("domain_limits", f"the most domains of the kind {kind} are a whole number from 1")
-    return {kind: int(most) for kind, most in found.items() if most is not None}
+def _domain_limits(form: Mapping[str, str]) -> list[Json]:
+    """Return the numbers of domains of each kind that the form names. Raises WrongField."""
+    found: dict[str, Json] = {}
+    for prefix, (limit, _) in KEPT_TOGETHER.items():
+        for kind in _named(form, prefix):
+            most = read_number(form, f"{prefix}{kind}")
+            if most is not None and (most < 1 or most != int(most)):
+                raise WrongField("domain_limits", f"the most domains of the kind {kind} are a whole number from 1")
+            if most is not None:
+                found.setdefault(kind, {"kind": kind})[limit] = int(most)
+    return list(found.values())
 
 
 def _for_input(text: str | None) -> str:
@@ -261,6 +266,7 @@ def _command(region: str, subject: Subject | None, form: Mapping[str, Any]) -> t
         for name in _named(form, RESOURCE_PREFIX)
         for part in ("--resource", f"{name}={form[f'{RESOURCE_PREFIX}{name}']}")
     ]
-    most = {key: form[key] for key in form if key.startswith(WITHIN_PREFIX) and form[key]}
-    given += [part for key in most for part in ("--within", f"{key.removeprefix(WITHIN_PREFIX)}={most[key]}")]
+    for prefix, (_, option) in KEPT_TOGETHER.items():
+        most = [kind for kind in _named(form, prefix) if form[f"{prefix}{kind}"]]
+        given += [part for kind in most for part in (option, f"{kind}={form[f'{prefix}{kind}']}")]
     return ("create", form.get("name") or "NAME", *place, *owner, *given, *capacity)

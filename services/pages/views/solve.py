@@ -26,6 +26,7 @@ TERMS = (
     ("buffer", "Embedded buffers", "RRU in the largest MSB of each reservation"),
     ("surplus", "Surplus", "servers above the fewest that could give the capacity"),
     ("power", "Balance of power", "kW that MSBs draw above the levels of an even region"),
+    ("locality", "Further domains", "domains beyond those that reservations prefer"),
 )
 """The terms of the objective: name in the report, title, and what counts."""
 _FIGURES: tuple[tuple[str, tuple[str, ...], str], ...] = (

@@ -201,7 +201,8 @@ class SolveBindings:
                 churns=counted_servers(snapshot, kept.target),
             )
             coverage = load_coverage(tx, snapshot.reservations.id.tolist(), "target")
-            record_findings(tx, region_id, findings_of(snapshot, count_free_servers(tx, region_id), coverage), now=now)
+            findings = findings_of(snapshot, kept.target, count_free_servers(tx, region_id), coverage)
+            record_findings(tx, region_id, findings, now=now)
             report = committed_report(snapshot, kept, result.report, changes, settled, coverage)
             if not settled.kept.all():
                 waves = foretell(snapshot, kept.target, state)

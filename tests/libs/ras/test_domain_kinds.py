@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from libs.assignment import Limits
 from libs.domain.domain_kind import UNPLACED, DomainKind
+from libs.domain.domain_limits import LIMITS
 from libs.domain.fleet import FREE
 from libs.domain.policy import RegionPolicy
 from libs.plan_check.check import check_plan
@@ -182,7 +183,7 @@ def test_kinds_that_no_reservation_names_change_no_plan():
         reservations=replace(
             plain.reservations,
             survives_loss_of=np.zeros((len(plain.reservations), 1), bool),
-            domain_limits=np.full((len(plain.reservations), 3, 3), np.inf),
+            domain_limits=np.full((len(plain.reservations), 3, len(LIMITS)), np.inf),
         ),
     )
     limits = Limits(neighbourhoods_max=20)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from libs.assignment import Limits
 from libs.domain.domain_kind import UNPLACED
-from libs.domain.domain_limits import DomainLimit, limits_table
+from libs.domain.domain_limits import LIMITS, DomainLimit, limits_table
 from libs.domain.fleet import FREE
 from libs.plan_check.check import check_plan
 from libs.plan_check.hard_limits import excess
@@ -122,7 +122,7 @@ def tiny(rng):
         named = [(kind, [name for name in one if rng.random() < 0.5]) for kind in kinds]
         return [DomainLimit(kind=kind, **{name: one[name] for name in names}) for kind, names in named]
 
-    table = np.array([limits_table(limits(), other.topology.kinds) for _ in range(R)]).reshape(R, 3, 3)
+    table = np.array([limits_table(limits(), other.topology.kinds) for _ in range(R)]).reshape(R, 3, len(LIMITS))
     return replace(
         snapshot,
         topology=replace(snapshot.topology, kinds=other.topology.kinds),
@@ -142,7 +142,7 @@ def excess_by_hand(snapshot, target):
     for r in range(len(q)):
         rows = np.flatnonzero((target == r) & s.lasting)
         for column, of in ((1, snapshot.server_msb), (2, s.domain[:, 0])):
-            domains_max, servers_max, share_max = q.domain_limits[r, column]
+            domains_max, servers_max, share_max, _ = q.domain_limits[r, column]
             sets = {d: [i for i in rows if of[i] == d] for d in sorted(set(of[rows].tolist()))}
             for inside in sets.values():
                 load = sum(q.rru[r, s.hardware_type[i]] for i in inside)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from libs.assignment import Limits
 from libs.domain.domain_kind import MSB_KIND, UNPLACED
+from libs.domain.domain_limits import LIMITS
 from libs.domain.fleet import FREE
 from libs.domain.policy import RegionPolicy
 from libs.domain.power import Power, PowerLimit, variance_of
@@ -69,7 +70,7 @@ def with_limits(snapshot, rng):
             snapshot.reservations,
             survives_loss_of=np.zeros((len(snapshot.reservations), 1), bool),
             rack_spread_limit=np.full(len(snapshot.reservations), np.inf),
-            domain_limits=np.full((len(snapshot.reservations), 3, 3), np.inf),
+            domain_limits=np.full((len(snapshot.reservations), 3, len(LIMITS)), np.inf),
         ),
     )
     names = [(MSB_KIND, str(m)) for m in snapshot.topology.msbs]

@@ -37,11 +37,11 @@ def test_columns_of_servers_name_the_kinds_and_a_reservation_names_those_it_surv
 
 
 def test_limits_per_kind_of_domain_come_back_from_their_column():
-    given = '{"msb": {"servers_max": 2, "share_max": 0.5}, "network_block": {"domains_max": 1}}'
+    given = '{"msb": {"servers_max": 2, "share_max": 0.5}, "network_block": {"domains_max": 3, "domains_preferred": 1}}'
     image = load_region(files([BLOCK, ("reservations.parquet", "domain_limits", pa.array([None, given], pa.string()))]))
     q = image.snapshot.reservations
     inf = np.inf
-    assert q.domain_limits.tolist() == [[[inf] * 3] * 3, [[inf] * 3, [inf, 2, 0.5], [1, inf, inf]]]
+    assert q.domain_limits.tolist() == [[[inf] * 4] * 3, [[inf] * 4, [inf, 2, 0.5, inf], [3, inf, inf, 1]]]
     assert q.msb_limit_rru.tolist() == [inf, 0.5 * q.capacity_rru[1]]
     assert np.array_equal(load_region(dump_region(image)).snapshot.reservations.domain_limits, q.domain_limits)
     written = pq.read_schema(io.BytesIO(dump_region(load_region(files()))["reservations.parquet"])).names
@@ -60,6 +60,7 @@ def test_limits_per_kind_of_domain_come_back_from_their_column():
         '{"msb": {"servers_max": true}}',
         '{"msb": {"share_max": 1.01}}',
         '{"msb": {"share_max": NaN}}',
+        '{"msb": {"domains_preferred": 0}}',
         '{"msb": {"most": 1}}',
         "msb",
     ],

@@ -94,6 +94,7 @@ def test_no_commit_breaks_a_limit_of_domains_further(database: Database, seed: i
     for one in changes.limited:
         kind = next(kind for kind in limited_kinds(before) if kind.kind == one.kind)
         held = servers_by_domain(before, kind, s.target)[changes.touched.row]
-        is_limited = np.isfinite(before.reservations.domain_limits[changes.touched.row, kind.column]).any(1)
+        limits = before.reservations.domain_limits[changes.touched.row, kind.column]
+        is_limited = np.isfinite(limits).any(1)
         for wanted, read_count in zip(held[is_limited], one.servers[is_limited], strict=True):
             assert sorted(wanted[wanted > 0]) == sorted(read_count[read_count > 0])

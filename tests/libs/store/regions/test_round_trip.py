@@ -58,7 +58,8 @@ def random_catalogue(rng: np.random.Generator) -> RegionCatalogue:
 def random_limits(rng: np.random.Generator, reservations: int) -> np.ndarray:
     """Return limits (R, 3, 3) for datacenters, MSBs and one further kind."""
     shape = (reservations, 3)
-    drawn = np.stack([rng.integers(1, 4, shape), rng.integers(1, 9, shape), rng.uniform(0.01, 1, shape)], axis=2)
+    wholes = [rng.integers(1, most, shape) for most in (4, 9, 4)]
+    drawn = np.stack([*wholes[:2], rng.uniform(0.01, 1, shape), wholes[2]], axis=2)
     return np.where(rng.random(drawn.shape) < 0.7, np.inf, drawn)
 
 

@@ -1,4 +1,4 @@
-"""A request names hard limits per kind of domain."""
+"""A request names limits per kind of domain."""
 
 from collections.abc import Iterator
 
@@ -13,8 +13,9 @@ from tests.builders.region import region_image
 from tests.builders.stored import read
 from tests.services.portal.conftest import create
 
-WITHIN = {"kind": "network_block", "domains_max": 1, "servers_max": None, "share_max": None}
-SPREAD = {"kind": "msb", "domains_max": None, "servers_max": 3, "share_max": 0.75}
+NONE = {"domains_max": None, "servers_max": None, "share_max": None, "domains_preferred": None}
+WITHIN = NONE | {"kind": "network_block", "domains_max": 1}
+SPREAD = NONE | {"kind": "msb", "servers_max": 3, "share_max": 0.75}
 
 
 @pytest.fixture
@@ -65,12 +66,33 @@ def test_a_request_beyond_its_limits_is_refused_with_the_ways_out(client: TestCl
     assert "Either raise domains_max of network_block to 2, or ask for at most 8 RRU." in status["message"]
 
 
+def test_a_preference_gives_few_domains_and_refuses_nothing(client: TestClient, database: Database, assess_all) -> None:
+    wish = {"kind": "network_block", "domains_preferred": 1}
+    for capacity, blocks in ((4, 1), (9, 2)):
+        body = asking(wish)
+        body["reservation"], body["spec"]["capacity_rru"] = f"web-{capacity}", capacity
+        asked = client.post("/v1/capacity-requests", json=body)
+        assess_all()
+        decided = client.get(asked.headers["location"]).json()
+        assert decided["status"]["phase"] == "granted", decided
+        assert decided["spec"]["domain_limits"] == [NONE | wish]
+        region = read(database)
+        row = int(np.flatnonzero(region.reservations.name == body["reservation"])[0])
+        held = np.flatnonzero(region.servers.target == row)
+        assert (len(held), len(set(region.servers.domain[held, 0]))) == (capacity, blocks)
+
+
 @pytest.mark.parametrize(
     ("limits", "field", "told"),
     [
         ([{"kind": "network_blok", "domains_max": 1}], "spec.domain_limits", "it has network_block"),
         ([{"kind": "msb"}], "spec.domain_limits.0", "give at least one of domains_max, servers_max, share_max"),
         ([{"kind": "msb", "domains_max": 0}], "spec.domain_limits.0.domains_max", "greater than or equal to 1"),
+        (
+            [{"kind": "msb", "domains_preferred": 0}],
+            "spec.domain_limits.0.domains_preferred",
+            "greater than or equal to 1",
+        ),
         ([{"kind": "msb", "share_max": 1.5}], "spec.domain_limits.0.share_max", "less than or equal to 1"),
         (
             [{"kind": "msb", "servers_max": 2}, {"kind": "msb", "share_max": 0.5}],
