@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from libs.domain.arrays import Indices
+from libs.domain.domain_limits import DomainLimit
 from libs.domain.fleet import FREE, FleetSnapshot
 from libs.domain.reservation import CapacityUnit, ReservationSpec
 
@@ -127,7 +128,8 @@ def what_if_of(found: Mapping[str, Any]) -> WhatIf:
 
 
 def _spec(found: Mapping[str, Any]) -> ReservationSpec:
-    return ReservationSpec(**{**found, "unit": CapacityUnit(found["unit"])})
+    limits = tuple(DomainLimit(**one) for one in found.get("domain_limits", ()))
+    return ReservationSpec(**{**found, "unit": CapacityUnit(found["unit"]), "domain_limits": limits})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,11 @@
+import json
+
 import numpy as np
 
+from libs.domain.domain_limits import DomainLimit
 from libs.domain.reservation import ReservationSpec
-from libs.domain.what_if import with_reservation
+from libs.domain.simulation import NewReservation, WhatIf, what_if_of
+from libs.domain.what_if import imagine, with_reservation
 from tests.builders.region import fleet_snapshot
 
 WEB = ReservationSpec(capacity_rru=3, rru={"hw-a": 1.0}, msb_spread_limit=0.5, affinity={"dc-00": 0.5})
@@ -28,3 +32,12 @@ def test_a_reservation_that_is_there_keeps_its_row_and_its_id() -> None:
     assert (row, len(q), q.id[0], q.capacity_rru[0], q.rack_spread_limit[0]) == (0, 1, 0, 9.0, 0.1)
     for column in (q.id, q.name, q.capacity_rru, q.survives_msb_loss, q.rru, q.generation):
         assert column.dtype == {"O": object, "i": np.int64, "f": np.float64, "b": bool}[column.dtype.kind]
+
+
+def test_a_stored_what_if_creates_a_reservation_with_its_limits() -> None:
+    limits = (DomainLimit(kind="msb", servers_max=2, domains_preferred=1),)
+    spec = ReservationSpec(capacity_rru=2, rru={"hw-a": 1.0}, domain_limits=limits)
+    asked = WhatIf(policy={}, create=(NewReservation(name="quorum", owner="team", spec=spec),))
+    again = what_if_of(json.loads(json.dumps(asked.as_dict(), default=str)))
+    assert again.create[0].spec.domain_limits == limits
+    assert imagine(SNAPSHOT, again, {}).reservations.domain_limits[1, 1].tolist() == [np.inf, 2, np.inf, 1]

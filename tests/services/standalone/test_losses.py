@@ -90,6 +90,8 @@ def read_pages(platform: Platform, token: str) -> None:
         assert ">Rejected<" in answer, answer
         assert f"raise domains_max of {KIND} to 2" in answer
         assert f"--within {KIND}=1" in answer
+        wish = browser.post("/regions/west/ask", data=hidden | {"action": "check", f"prefer:{KIND}": "1"}).text
+        assert (">Rejected<" in wish, f"--prefer-within {KIND}=1" in wish) == (False, True), "a wish refuses nothing"
         wrong = browser.post("/regions/west/ask", data=body | {f"within:{KIND}": "0.5"}).text
         assert f"the most domains of the kind {KIND} are a whole number from 1" in wrong
         assert f'name="within:{KIND}"' not in form, "a resize keeps its limits"
