@@ -9,11 +9,14 @@ from fastapi.testclient import TestClient
 from libs.assignment import Limits
 from libs.domain.plan import PlanKind
 from libs.domain.principal import Role
+from libs.ras.explain import words
 from libs.ras.solve import plan_target_bindings
 from libs.reconcile.clock import SystemClock
 from libs.store.plans.plans import commit_plan
 from libs.store.platform.database import Database
+from services.cli import explain as explain_command
 from services.portal import explain_reservation
+from services.portal.api.explanation_shapes import CostOut
 from tests.builders.stored import read, reservation_id
 from tests.libs.web.conftest import bearer
 from tests.services.portal.conftest import create
@@ -152,6 +155,11 @@ def test_any_server_tells_why_it_is_free_or_taken(client: TestClient, database: 
     left = client.get(f"/v1/servers/{free}/explain")
     assert (left.status_code, left.json()["code"]) == (409, "wrong_phase")
     assert "has left the fleet" in left.json()["detail"]
+
+
+def test_explanations_have_every_term_of_a_score() -> None:
+    assert {*words.TERMS, "stability", "short", "affinity"} <= {*CostOut.model_fields}
+    assert {*explain_command._TERMS.values()} <= {*CostOut.model_fields}
 
 
 def name_of(snapshot, server_id: int) -> str:
