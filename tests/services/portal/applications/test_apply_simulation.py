@@ -135,6 +135,21 @@ def test_where_what_it_needs_changed_it_is_stale_and_nothing_is_kept(
     assert dump(database) == before
 
 
+def test_what_others_follow_meanwhile_may_not_follow_another_one(
+    simulate: Callable[..., dict], client: TestClient, database: Database
+) -> None:
+    found = simulate(create=[{**NEW, "spec": {**NEW["spec"], "affinity_follows": "fat"}}])
+    spec = ReservationSpec(capacity_rru=1, rru={"hw-a": 1.0}, survives_msb_loss=False, affinity_follows="new")
+    with database.write() as tx:
+        region_id = load_region(tx, "west").region_id
+        create_reservation(tx, region_id, name="third", owner="team", spec=spec, now=SystemClock().now())
+    before = dump(database)
+    refused = client.post(f"/v1/simulations/{found['simulation_id']}/apply")
+    assert (refused.status_code, refused.json()["code"]) == (409, "stale_plan")
+    assert "third follows new" in refused.json()["detail"]
+    assert dump(database) == before
+
+
 ELSEWHERE = "server_id NOT IN (SELECT server_id FROM simulation_changes)"
 
 
