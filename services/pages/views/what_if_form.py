@@ -21,7 +21,7 @@ ROWS_MAX = 100
 """Largest number of rows of one kind, as in the API."""
 _SPARE_ROWS = 2
 _ROW = re.compile(r"(demand|racks|power):(\d{1,3}):([a-z_]+)")
-_PATH = re.compile(r"([a-z_]+)(?:\[|\.)(\d+)\]?(?:\.(.+))?")
+_PATH = re.compile(r"([a-z_]{1,40})(?:\[|\.)(\d{1,9})\]?(?:\.(.{1,200}))?")
 """A place in a list of the body, as in `demand[0].owner` and `demand.0.scale`."""
 _ROWS_OF = ("demand", "add_racks", "power_limits")
 """Lists of the API's body of which each entry is a row of the form."""
