@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from math import ceil, floor
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from libs.domain.arrays import Floats, Indices, Names
 from libs.domain.fleet import FleetSnapshot
@@ -83,6 +82,8 @@ def _most_together(gives: Floats, cost: Callable[[Floats, float], Floats]) -> fl
     cost   returns the cost units (T,) of the servers that give a measure, if all are of one type, from what one server
            gives (T,), and from what they give beyond what is asked
     """
+    from scipy.optimize import linear_sum_assignment  # only requests for resources need it, and it is slow to load
+
     each = np.array([cost(of, 0.0) for of in gives])
     most = float(each[linear_sum_assignment(each, maximize=True)].sum())
     if len(gives) > 1 and (gives > 0).all():
