@@ -12,8 +12,13 @@ from libs.domain.arrays import Bools
 from libs.domain.policy import RegionPolicy
 
 PER_RESERVATION = (
-    "move_cost_idle", "move_cost_in_use", "spread_cost", "buffer_cost", "surplus_cost", "locality_cost"
-)  # fmt: skip
+    "move_cost_idle",
+    "move_cost_in_use",
+    "spread_cost",
+    "buffer_cost",
+    "surplus_cost",
+    "locality_cost",
+)
 """The fields of a policy that a canary changes: prices of a reservation's own servers (docs/designs/0053). All other
 fields hold for the whole region.
 """

@@ -230,8 +230,8 @@ def surplus_servers(snapshot: FleetSnapshot, binding: Indices) -> Floats:
     """Return the number of servers of each reservation above the fewest that could give its capacity, (R,).
 
     The fewest are C / max V servers: the capacity divided by the RRU of the best server. With resources, the measure
-    that needs most counts. Servers of embedded buffers
-    count, and so do servers of no use to their reservation. Servers that are down or leaving do not count.
+    that needs most counts. Servers of embedded buffers count, and so do servers of no use to their reservation. Servers
+    that are down or leaving do not count.
     """
     R = len(snapshot.reservations)
     held = np.bincount(binding[(binding >= 0) & snapshot.servers.lasting], minlength=R)

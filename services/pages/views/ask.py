@@ -23,8 +23,9 @@ RRU_PREFIX = "rru:"
 KIND_PREFIX = "survives:"
 """Prefix of the form's field that names a further kind of domain whose loss is survived."""
 KEPT_TOGETHER = {"within:": ("domains_max", "--within"), "prefer:": ("domains_preferred", "--prefer-within")}
-"""Prefix of a form's field for a kind of domain -> the limit in a request, and the option of the command line."""
-"""Prefix of the form's field with the most domains of a kind that may hold the servers. Only new requests have it."""
+"""Prefix of a form's field with a number of domains of a kind -> the limit in a request, and the option of the command
+line. Only new requests have these fields.
+"""
 RESOURCE_PREFIX = "resource:"
 """Prefix of the form's field with the amount of a resource."""
 _EVERY_KIND = ("datacenter", "msb")
@@ -267,6 +268,5 @@ def _command(region: str, subject: Subject | None, form: Mapping[str, Any]) -> t
         for part in ("--resource", f"{name}={form[f'{RESOURCE_PREFIX}{name}']}")
     ]
     for prefix, (_, option) in KEPT_TOGETHER.items():
-        most = [kind for kind in _named(form, prefix) if form[f"{prefix}{kind}"]]
-        given += [part for kind in most for part in (option, f"{kind}={form[f'{prefix}{kind}']}")]
+        given += [part for kind in _named(form, prefix) for part in (option, f"{kind}={form[f'{prefix}{kind}']}")]
     return ("create", form.get("name") or "NAME", *place, *owner, *given, *capacity)
