@@ -1,6 +1,5 @@
 """Resources beside RRU: plans give each of those that a reservation asks for, also after a loss."""
 
-import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -10,18 +9,22 @@ from hypothesis import strategies as st
 
 from libs.assignment import Limits
 from libs.domain.fleet import FREE, TargetPlan
-from libs.domain.policy import RegionPolicy
 from libs.domain.reservation import Coverage, HeldResource
 from libs.domain.resources import Resources
 from libs.plan_check.check import check_plan
-from libs.plan_check.regression import check_regression, shortfall_rru, unmet_rru
-from libs.ras.evaluate import coverage_of, evaluate, surplus_servers
+from libs.plan_check.regression import shortfall_rru, unmet_rru
+from libs.ras.evaluate import coverage_of, surplus_servers
 from libs.ras.findings import findings_of
 from libs.ras.solve import plan_target_bindings
 from libs.ras.statement import state_region
+from tests.builders.enumerated import (
+    EXACT,
+    assert_mended_first,
+    assert_not_worse_on_counts,
+    assert_solved_to_the_optimum,
+)
 from tests.builders.random_region import random_region, region
 
-EXACT = Limits(relative_gap=0.0)
 SMALL = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 COLUMNS = pytest.mark.parametrize("columns", [0, 10_000])
 
@@ -48,15 +51,6 @@ def with_resources(snapshot, rng, resources=2):
 def tiny(draw, servers_max=5):
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     return with_resources(random_region(rng, int(rng.integers(0, servers_max + 1)), int(rng.integers(1, 3))), rng)
-
-
-def legal_bindings(snapshot):
-    s, rru = snapshot.servers, snapshot.reservations.rru
-    of_server = [
-        [FREE, *(r for r in range(len(rru)) if r == s.target[i] or (s.available[i] and rru[r, s.hardware_type[i]] > 0))]
-        for i in range(len(s))
-    ]
-    return [np.array(binding, np.int32) for binding in itertools.product(*of_server)]
 
 
 def left_by_definition(snapshot, binding, r, of_type):
@@ -98,21 +92,13 @@ def test_what_is_left_of_each_resource_follows_the_definition(snapshot, seed):
 @SMALL
 @given(tiny())
 def test_tiny_regions_are_solved_to_the_optimum_of_all_assignments(snapshot):
-    snapshot = replace(snapshot, policy=RegionPolicy(fix_first=False))
-    best = min(evaluate(snapshot, binding).total for binding in legal_bindings(snapshot))
-    found = plan_target_bindings(snapshot, EXACT)
-    assert check_plan(snapshot, found.plan) == []
-    assert found.report.score.total == pytest.approx(best, abs=1e-3)
-    assert found.report.lower_bound <= best + 1e-5
+    assert_solved_to_the_optimum(snapshot)
 
 
 @SMALL
 @given(tiny())
 def test_tiny_regions_are_mended_first_and_none_is_left_worse_off(snapshot):
-    allowed = [binding for binding in legal_bindings(snapshot) if not check_regression(snapshot, binding)]
-    found = plan_target_bindings(snapshot, EXACT)
-    assert check_plan(snapshot, found.plan) == []
-    assert found.report.score.penalty == pytest.approx(min(evaluate(snapshot, b).penalty for b in allowed), abs=1e-3)
+    assert_mended_first(snapshot)
 
 
 @settings(SMALL, max_examples=8)
@@ -120,9 +106,7 @@ def test_tiny_regions_are_mended_first_and_none_is_left_worse_off(snapshot):
 def test_larger_regions_are_solved_on_counts_too(seed):
     rng = np.random.default_rng(seed)
     snapshot = with_resources(random_region(rng, 60, 4), rng)
-    found = plan_target_bindings(snapshot, Limits(exact_columns_max=0, neighbourhoods_max=4))
-    assert check_plan(snapshot, found.plan) == []
-    assert found.report.score.penalty <= found.report.stay.penalty + 1e-6
+    assert_not_worse_on_counts(snapshot)
 
 
 @COLUMNS
