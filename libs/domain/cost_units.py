@@ -82,11 +82,13 @@ def _most_together(gives: Floats, cost: Callable[[Floats, float], Floats]) -> fl
     cost   returns the cost units (T,) of the servers that give a measure, if all are of one type, from what one server
            gives (T,), and from what they give beyond what is asked
     """
+    each = np.array([cost(of, 0.0) for of in gives])
+    if len(gives) == 1:
+        return float(each.max())
     from scipy.optimize import linear_sum_assignment  # only requests for resources need it, and it is slow to load
 
-    each = np.array([cost(of, 0.0) for of in gives])
     most = float(each[linear_sum_assignment(each, maximize=True)].sum())
-    if len(gives) > 1 and (gives > 0).all():
+    if (gives > 0).all():
         most = min(most, max(float(cost(of, of.max()).max()) for of in gives))
     return most
 

@@ -41,6 +41,15 @@ def test_a_process_loads_what_it_needs_to_start(code: str, absent: set[str]) -> 
     assert loaded(code) & absent == set()
 
 
+def test_counting_a_request_without_resources_loads_no_solver() -> None:
+    asks = """
+from libs.domain.cost_units import CostTable, most_cost_units
+from libs.domain.reservation import ReservationSpec
+spec = ReservationSpec(capacity_rru=10, rru={"a": 1.0, "b": 2.0})
+assert most_cost_units(spec, CostTable(units={}, msbs={}, affinity_tolerance=0.0)) > 0"""
+    assert loaded(asks) & SOLVERS == set()
+
+
 def test_an_app_loads_the_solver_once_it_is_made() -> None:
     wait = "import threading; [t.join() for t in threading.enumerate() if t.name == 'load-solving-code']"
     code = f"from services.portal.solving_code import load_solving_code; load_solving_code(); {wait}"
