@@ -27,23 +27,19 @@ def approval_causes(
     short_rru: float,
     limits: ApprovalLimits,
     costs: CostTable,
-    catalogue: RruCatalogue,
 ) -> tuple[Cause, ...]:
     """Return a cause for each approval limit that the request exceeds. Return no cause if the request asks for no more
     than its reservation has.
 
-    asked       the region as it would be if the reservation at `row` had `spec`
-    before      the reservation as it is now; None for a new one
+    asked       the region as it would be if the reservation at `row` had `spec`, as solves see it
+    before      the reservation as it is now, with the spec that solves see; None for a new one
     target      (S,) int   planned target of each server: index into the reservations
     short_rru   RRU that the reservation lacks under `target`
     costs       cost units of the region
-    catalogue   RRU catalogue of the region
     """
-    own = tuple(_own_rru(spec, before, catalogue))
     if before is not None and not before.scheduled and not _asks_for_more(before.spec, spec, costs):
-        return own
+        return ()
     return (
-        *own,
         *_too_high(spec, before),
         *_too_dear(spec, before),
         *_too_large(spec, limits, costs),
@@ -51,9 +47,11 @@ def approval_causes(
     )
 
 
-def _own_rru(spec: ReservationSpec, before: Reservation | None, catalogue: RruCatalogue) -> Iterator[Cause]:
+def own_rru_causes(spec: ReservationSpec, before: Reservation | None, catalogue: RruCatalogue) -> Iterator[Cause]:
     """Yield a cause if `spec` brings RRUs of its own to a region with a catalogue. The cause compares them with the
     nearest class.
+
+    spec, before   as the owner gives them: RRU of whole servers
     """
     if not catalogue.classes or spec.workload_class is not None or spec.unit is CapacityUnit.COUNT:
         return

@@ -13,6 +13,7 @@ from libs.domain.arrays import Bools, Floats, Indices, Ints, Names
 from libs.domain.canary import PER_RESERVATION, Canary
 from libs.domain.domain_kind import MSB_KIND, UNPLACED, DomainKind, DomainLoss, unplaced_name
 from libs.domain.domain_limits import HARD_LIMITS
+from libs.domain.guest import Guest
 from libs.domain.policy import RegionPolicy
 from libs.domain.power import Power
 from libs.domain.reservation import PRIORITY_MIDDLE
@@ -122,7 +123,7 @@ class Reservations:
     survives_loss_of   (R, J) bool  True: expression 6 applies to the domains of one of Topology.kinds
     msb_spread_limit   (R,) float   alpha^F, fraction of capacity in one MSB; inf: no limit
     rack_spread_limit  (R,) float   alpha^K, fraction of capacity in one rack; inf: no limit
-    rru                (R, T) RRU   V per server of a hardware type; 0: ineligible
+    rru                (R, T) RRU   V per server of a hardware type; 0: ineligible. Of a host, V of its share of one
     resources          (R, Q)       amount of each of FleetSnapshot.resources that must be there too; 0: not asked for
     priority           (R,) int     class, 0 to PRIORITY_MAX
     move_cost          (R,) float   factor on the costs of moving its servers
@@ -210,6 +211,8 @@ class FleetSnapshot:
     canary           a new policy on trial, whose prices some reservations have; None: all have those of `policy`
     power            the watts of hardware types, and the limits of domains; None: there are neither
     resources        the Q resources that reservations may ask for beside RRU
+    guests           the guests of reservations. They are no rows of `reservations`: a resource of the host stands for
+                     each (docs/designs/0061)
     """
 
     region: str
@@ -225,6 +228,7 @@ class FleetSnapshot:
     canary: Canary | None = None
     power: Power | None = None
     resources: Resources = NO_RESOURCES
+    guests: tuple[Guest, ...] = ()
 
     def price(self, name: str) -> Floats:
         """Return the (R,) price of each reservation: a field of the policy, one of PER_RESERVATION."""

@@ -56,6 +56,8 @@ class ReservationSpec:
     msb_share_max      most of the capacity that one MSB may hold, as a fraction: a hard limit; None: no limit
     datacenters        the only datacenters that may hold its servers: a hard limit; empty: all
     domain_limits      hard limits on the domains that hold it, at most one entry per kind of domain
+    guest_of           name of the reservation of the same owner, the host, on whose servers it is; None: it has its own
+    guest_share        fraction of each of these servers that it has; None: it is no guest
     starts_at, ends_at window of the reservation; None: at once, and until it is deleted
     """
 
@@ -76,6 +78,8 @@ class ReservationSpec:
     datacenters: tuple[str, ...] = ()
     domain_limits: tuple[DomainLimit, ...] = ()
     workload_class: str | None = None
+    guest_of: str | None = None
+    guest_share: float | None = None
     starts_at: datetime | None = None
     ends_at: datetime | None = None
 
@@ -200,7 +204,8 @@ class ReservationName:
 class Reservation:
     """A reservation: its spec and its state. `current`, `target` and `held` are computed on reading.
 
-    held        by its current servers that are up: what its owner can use now
+    guests      its guests: name -> share of each of its servers
+    held        by its current servers that are up: what its owner can use now. A guest has servers of its host
 
     scheduled   True: its window has not begun, so it has a name and no servers
     booking     the servers that are kept for it; None: its window has begun, or nothing was decided yet
@@ -221,3 +226,10 @@ class Reservation:
     current: Coverage
     target: Coverage
     held: Coverage
+    guests: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def server_share(self) -> float:
+        """Return the share of each of its servers that it has: a guest its own, a host what its guests leave."""
+        share = self.spec.guest_share
+        return round(1.0 - sum(self.guests.values()), 9) if share is None else share

@@ -22,11 +22,16 @@ NAME_CHARACTERS_MAX = 63
 """Most characters in the name of a resource."""
 
 
+GUEST_PREFIX = "guest:"
+"""Beginning of the name of a resource that stands for a guest. It is for arrays and tables, and not for people."""
+
+
 def is_resource(name: str) -> bool:
-    """Return whether a resource may have this name: as attributes of hardware types have, so that operators can set
-    it.
+    """Return whether a resource of hardware types may have this name: as their attributes have, so that operators can
+    set it. Names of guests' resources are not such names.
     """
-    return len(name) <= NAME_CHARACTERS_MAX and _NAME.fullmatch(name) is not None
+    fits = len(name) <= NAME_CHARACTERS_MAX and _NAME.fullmatch(name) is not None
+    return fits and not name.startswith(GUEST_PREFIX)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

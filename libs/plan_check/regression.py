@@ -6,6 +6,7 @@ import numpy as np
 
 from libs.domain.arrays import Floats, Indices
 from libs.domain.fleet import FleetSnapshot
+from libs.domain.guest import unit_in_words
 from libs.domain.resources import Measure
 from libs.domain.violation import Violation
 
@@ -123,7 +124,7 @@ def check_regression(snapshot: FleetSnapshot, target: Indices) -> list[Violation
     if not len(bad):
         return []
     terms = [
-        (f"be short of {{:.6g}} {one.resource or 'RRU'} instead of {{:.6g}}", was / one.worth, now / one.worth)
+        (f"be short of {{:.6g}} {unit_in_words(one.resource)} instead of {{:.6g}}", was / one.worth, now / one.worth)
         for one in snapshot.measures
         for was, now in [(unmet_in(snapshot, binding, one) for binding in (snapshot.servers.target, target))]
     ]

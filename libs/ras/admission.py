@@ -13,6 +13,7 @@ import numpy as np
 from libs.assignment import Limits
 from libs.domain.domain_kind import MSB_KIND, WorstDomain
 from libs.domain.fleet import FREE, FleetSnapshot, TargetPlan
+from libs.domain.guest import number_name, unit_in_words
 from libs.domain.reservation import ROUNDING
 from libs.domain.resources import resources_in
 from libs.domain.verdict import Verdict
@@ -116,7 +117,9 @@ def admit(snapshot: FleetSnapshot, reservation: int, *, cancelled: Callable[[], 
 def _amounts(snapshot: FleetSnapshot, r: int, asked_rru: float) -> str:
     """Return all that reservation `r` asks for, such as "100 RRU and 4000 memory_gib"."""
     resources = resources_in(snapshot.reservations.resources[r], snapshot.resources)
-    return " and ".join([f"{asked_rru:g} RRU", *(f"{amount:g} {name}" for name, amount in resources.items())])
+    return " and ".join(
+        [f"{asked_rru:g} RRU", *(f"{amount:g} {unit_in_words(name)}" for name, amount in resources.items())]
+    )
 
 
 def _barred(snapshot: FleetSnapshot, r: int, rounding_rru: float, cancelled: Callable[[], bool] | None) -> str:
@@ -214,11 +217,12 @@ def _rejected(snapshot: FleetSnapshot, r: int, p: Potential) -> Verdict:
 def _too_little(name: str, p: Potential, scarce: ScarceResource) -> Verdict:
     """Return the rejection of a reservation that asks for more of a resource than the region could give it."""
     message = (
-        f"All servers that {name} may use could give it {scarce.most:.6g} of {scarce.asked:g} {scarce.resource}"
-        f"{' after its worst loss' if p.worst is not None else ''}. "
+        f"All servers that {name} may use could give it {scarce.most:.6g} of {scarce.asked:g} "
+        f"{unit_in_words(scarce.resource)}{' after its worst loss' if p.worst is not None else ''}. "
         "Ask for at most that, allow more types, or use another region."
     )
-    numbers = {**p.numbers(), f"asked_{scarce.resource}": scarce.asked, f"most_{scarce.resource}": scarce.most}
+    of = number_name(scarce.resource)
+    numbers = {**p.numbers(), f"asked_{of}": scarce.asked, f"most_{of}": scarce.most}
     return Verdict(phase="rejected", reason="BeyondResource", message=message, numbers=numbers, plan=None)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from libs.domain.arrays import Indices, Ints
 from libs.domain.finding import NewFinding
 from libs.domain.fleet import FleetSnapshot
+from libs.domain.guest import Guest, on_servers_of
 from libs.domain.locality import domains_held, further_domains, preferring_kinds
 from libs.domain.reservation import Coverage
 from libs.domain.reservation_phase import ReservationPhase
@@ -20,7 +21,7 @@ from libs.ras.shortage import describe_shortage, stock_of
 def findings_of(
     snapshot: FleetSnapshot, target: Indices, free: Mapping[str, int], coverage: Mapping[int, Coverage]
 ) -> list[NewFinding]:
-    """Return a finding for every reservation of the snapshot, in the snapshot's order.
+    """Return a finding for every reservation of the snapshot, in the snapshot's order, and then for every guest.
 
     target     (S,) the targets of the committed plan
     free       hardware type -> number of free servers that plans may count on
@@ -31,6 +32,7 @@ def findings_of(
     """
     free_by_type = np.array([free.get(str(name), 0) for name in snapshot.hardware_types], np.int64)
     stock, q = stock_of(snapshot), snapshot.reservations
+    row_of = {str(name): row for row, name in enumerate(q.name)}
     found = [
         _finding(snapshot, stock, row, coverage[int(reservation_id)], int(free_by_type[q.rru[row] > 0].sum()))
         for row, reservation_id in enumerate(q.id)
@@ -42,14 +44,35 @@ def findings_of(
             said = f"It lies in {held[row]} domains of the kind {kind.kind}, and prefers {kind.preferred[row]:g}."
             numbers = {**found[row].numbers, "further_domains": float(further[row])}
             found[row] = replace(found[row], message=f"{found[row].message} {said}", numbers=numbers)
+    for guest in snapshot.guests:
+        row = row_of[guest.host]
+        free_servers = int(free_by_type[q.rru[row] > 0].sum())
+        found.append(_finding(snapshot, stock, row, coverage[guest.reservation_id], free_servers, guest))
     return found
 
 
-def _finding(snapshot: FleetSnapshot, stock: Ints, row: int, covered: Coverage, free_servers: int) -> NewFinding:
+def found_ids(snapshot: FleetSnapshot) -> list[int]:
+    """Return the ids of the reservations and guests that `findings_of` tells of, in its order."""
+    return [*snapshot.reservations.id.tolist(), *(guest.reservation_id for guest in snapshot.guests)]
+
+
+def _finding(
+    snapshot: FleetSnapshot,
+    stock: Ints,
+    row: int,
+    covered: Coverage,
+    free_servers: int,
+    guest: Guest | None = None,
+) -> NewFinding:
+    """Return the finding for the reservation at `row`, or for a guest of it."""
     q = snapshot.reservations
     reservation_id, generation = int(q.id[row]), int(q.generation[row])
+    capacity_rru, where = float(q.capacity_rru[row]), ""
+    if guest is not None:
+        reservation_id, generation = guest.reservation_id, guest.generation
+        capacity_rru, where = guest.spec.capacity_rru, on_servers_of(guest.host)
     numbers = {
-        "capacity_rru": float(q.capacity_rru[row]),
+        "capacity_rru": capacity_rru,
         "total_rru": covered.total_rru,
         "largest_msb_rru": covered.worst_msb_rru,
         "servers": float(covered.servers),
@@ -60,37 +83,46 @@ def _finding(snapshot: FleetSnapshot, stock: Ints, row: int, covered: Coverage, 
             observed_generation=generation,
             phase=ReservationPhase.GRANTED,
             reason="Granted",
-            message=f"Its {covered.servers} servers, once they are all there, cover {numbers['capacity_rru']:g} RRU.",
+            message=f"Its {covered.servers} servers, once they are all there, cover {capacity_rru:g} RRU."
+            if guest is None
+            else f"{where}its share of {covered.servers}, once they are all there, covers {capacity_rru:g} RRU.",
             numbers=numbers,
         )
     awaited = int((snapshot.servers.awaited & (snapshot.servers.target == row)).sum())
-    if awaited and covered.keeps(float(q.capacity_rru[row])):
+    if awaited and covered.keeps(capacity_rru):
         hours = snapshot.policy.rebuild_after_s / 3600
         return NewFinding(
             reservation_id=reservation_id,
             observed_generation=generation,
             phase=ReservationPhase.DEGRADED,
             reason="MsbAwaited",
-            message=f"Its embedded buffer covers the loss of an MSB with {awaited} of its servers. It is rebuilt if "
-            f"the MSB is not back {hours:g} h after the loss (rebuild_after_s of the region's policy).",
+            message=f"{where}Its embedded buffer covers the loss of an MSB with {awaited} of its servers. It is "
+            f"rebuilt if the MSB is not back {hours:g} h after the loss (rebuild_after_s of the region's policy).",
             numbers={**numbers, "short_rru": covered.shortfall_rru, "awaited_servers": float(awaited)},
         )
     known = resources_in(q.resources[row], snapshot.resources)  # it may ask for another one since
-    scarce = covered.scarce(float(q.capacity_rru[row]))
+    scarce = covered.scarce(capacity_rru)
+    resource = scarce.resource if scarce is not None and scarce.resource in known else None
     short = describe_shortage(
         snapshot,
         row,
         stock=stock,
-        short_rru=covered.shortfall_rru,
+        short_rru=covered.shortfall_rru if guest is None else _in_host_rru(snapshot, row, guest, covered.shortfall_rru),
         worst=covered.worst,
         free_servers=free_servers,
-        resource=scarce.resource if scarce is not None and scarce.resource in known else None,
+        resource=resource if guest is None else guest.resource,
     )
     return NewFinding(
         reservation_id=reservation_id,
         observed_generation=generation,
         phase=ReservationPhase.DEGRADED,
         reason=short.reason,
-        message=short.message,
-        numbers={**numbers, **short.numbers},
+        message=f"{where}{short.message}",
+        numbers={**numbers, **short.numbers} | ({} if guest is None else {"short_rru": covered.shortfall_rru}),
     )
+
+
+def _in_host_rru(snapshot: FleetSnapshot, row: int, guest: Guest, rru: float) -> float:
+    """Return the share of the host's RRU that some RRU of its guest stand for."""
+    measure = next(one for one in snapshot.measures_of(row) if one.resource == guest.resource)
+    return rru * float(measure.share[0] * measure.worth[0])

@@ -11,6 +11,7 @@ import numpy as np
 from libs.domain.arrays import Floats, Ints
 from libs.domain.domain_kind import WorstDomain
 from libs.domain.fleet import FleetSnapshot
+from libs.domain.guest import number_name, unit_in_words
 
 _ROUNDING_RRU = 1e-6
 
@@ -59,11 +60,11 @@ def describe_shortage(
     measure = next(one for one in snapshot.measures_of(reservation) if one.resource == resource)
     rru = measure.share_rru(q.rru[[reservation]])[0]
     eligible = np.flatnonzero(rru > 0)
-    what, unit = measure.resource or "RRU", float(measure.share[0] * measure.worth[0])
+    what, unit = unit_in_words(resource), float(measure.share[0] * measure.worth[0])
     short, asked = short_rru / unit, float(q.capacity_rru[reservation]) / unit
-    more = {} if resource is None else {f"short_{resource}": short}
+    more = {} if resource is None else {f"short_{number_name(resource)}": short}
     if not len(eligible):
-        lacking = "" if resource is None else f" with {resource}"
+        lacking = "" if resource is None else f" with {what}"
         return Shortage(
             reason="NoEligibleHardware",
             message=f"Uses no hardware type of this region{lacking}, so it is short of all {short:.4g} {what}. Resize "

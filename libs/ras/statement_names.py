@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from libs.domain.domain_kind import MSB_KIND
+from libs.domain.guest import unit_in_words
 from libs.domain.resources import Measure
 
 RESERVATION, MSB, HARDWARE_TYPE = "reservation", MSB_KIND, "hardware type"
@@ -18,9 +19,9 @@ Without `fix_first` of the policy, the solve minimises the sum of all goals.
 
 def dimension_of(measure: Measure) -> str:
     """Return the name of the dimension of a measure."""
-    return RRU if measure.resource is None else f"resource {measure.resource}"
+    return RRU if measure.resource is None else f"resource {unit_in_words(measure.resource)}"
 
 
 def capacity_name(measure: Measure) -> str:
     """Return the beginning of the names of specs for the capacity in a measure."""
-    return "capacity" if measure.resource is None else f"capacity in {measure.resource}"
+    return "capacity" if measure.resource is None else f"capacity in {unit_in_words(measure.resource)}"

@@ -24,6 +24,7 @@ TITLES = {
     "duplicate_name": "The name is taken",
     "forbidden": "This token may not do that",
     "four_eyes": "Somebody else must approve that",
+    "has_guests": "It has guests on its servers",
     "idempotency_key_reused": "The idempotency key was used for another request",
     "in_session": "A session cannot start another",
     "internal_error": "The server failed",

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import Field
 
 from libs.domain.reservation import Reservation
-from libs.domain.resources import AMOUNT_MAX, AMOUNT_MIN, NAME_CHARACTERS_MAX, RESOURCES_MAX
+from libs.domain.resources import AMOUNT_MAX, AMOUNT_MIN, NAME_CHARACTERS_MAX, RESOURCES_MAX, is_resource
 from libs.store.fleet.resources import load_amounts
 from libs.store.platform.database import Transaction
 from libs.web.model import Number, ResponseModel, SomeName
@@ -39,7 +39,7 @@ def wrong_resources(tx: Transaction, names: Collection[str]) -> list[FieldError]
     """Return an error for each resource of which no hardware type has an amount."""
     if not names:
         return []
-    known = {resource for amounts in load_amounts(tx).values() for resource in amounts}
+    known = {resource for amounts in load_amounts(tx).values() for resource in amounts if is_resource(resource)}
     return [unknown_name(f"spec.resources.{one}", "resource", one, known) for one in names if one not in known]
 
 

@@ -10,6 +10,7 @@ from pydantic import AwareDatetime, Field
 
 from libs.domain.domain_kind import KINDS_MAX
 from libs.domain.domain_limits import DomainLimit
+from libs.domain.guest import GUEST_SHARE_MIN, GUEST_SHARES_MAX
 from libs.domain.reservation import (
     MOVE_COST_MAX,
     MOVE_COST_MIN,
@@ -100,6 +101,14 @@ class SpecIn(RequestModel):
         description="Limits per kind of domain: how many domains may or should hold its servers, and how much one of "
         "them may",
     )
+    guest_of: SomeName | None = Field(
+        default=None,
+        description="Another reservation of the same owner, on whose servers this one is a guest. It has no servers of "
+        "its own, and is where that one is; null: it has its own. A resize cannot change it",
+    )
+    guest_share: Annotated[Number, Field(ge=GUEST_SHARE_MIN, le=GUEST_SHARES_MAX)] | None = Field(
+        default=None, description="Share of each server of that reservation, which has the rest"
+    )
     starts_at: AwareDatetime | None = Field(
         default=None, description="Start of the window; no server is bound before; null: at once"
     )
@@ -118,12 +127,16 @@ class SpecIn(RequestModel):
         survived = {"survives_msb_loss", "survives_loss_of"}
         terms = survived | {"host_profile", "msb_spread_limit", "rack_spread_limit", "affinity"}
         kept = terms | {"priority", "move_cost", "msb_share_max", "datacenters", "resources", "starts_at", "ends_at"}
+        kept |= {"guest_of", "guest_share"}
         values = {name: getattr(self if name in self.model_fields_set else base, name) for name in kept}
         values["domain_limits"] = self._limits() if "domain_limits" in self.model_fields_set else base.domain_limits
         for name in ("datacenters", "survives_loss_of"):
             values[name] = tuple(sorted(set(values[name])))
         values["resources"] = dict(sorted(values["resources"].items()))
         values["affinity_follows"] = self._follows(base)
+        if (values["guest_of"] is None) != (values["guest_share"] is None):
+            missing = "guest_share" if values["guest_share"] is None else "guest_of"
+            raise _invalid(missing, "missing", "is required: a guest has both guest_of and guest_share")
         own = self.rru is not None or unit is CapacityUnit.COUNT
         values["workload_class"] = (
             self.workload_class if own or "workload_class" in self.model_fields_set else base.workload_class
@@ -187,6 +200,8 @@ class SpecOut(ResponseModel):
     msb_share_max: float | None
     datacenters: list[str]
     domain_limits: list[DomainLimitOut]
+    guest_of: str | None = Field(description="Reservation on whose servers it is a guest; null: it has its own")
+    guest_share: float | None = Field(description="Share of each of these servers that it has; null: it is no guest")
     starts_at: datetime | None
     ends_at: datetime | None
 

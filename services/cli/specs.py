@@ -111,6 +111,11 @@ ShareMaxOption = Annotated[
         help="hard limit: most of the capacity in one domain of a kind, as a share, such as msb=0.25; repeatable",
     ),
 ]
+GuestOfOption = Annotated[
+    str | None,
+    typer.Option(metavar="RESERVATION", help="have no servers of its own, but a share of those of another reservation"),
+]
+GuestShareOption = Annotated[float | None, typer.Option(help="that share of each server, such as 0.3")]
 StartsOption = Annotated[str | None, typer.Option(metavar=MOMENT, help="its start; UTC unless the time has an offset")]
 EndsOption = Annotated[str | None, typer.Option(metavar=MOMENT, help="its end, in the same form; it is deleted then")]
 
@@ -138,6 +143,8 @@ def spec_of(
     prefer_within: PreferWithinOption = None,
     servers_max: ServersMaxOption = None,
     share_max: ShareMaxOption = None,
+    guest_of: GuestOfOption = None,
+    guest_share: GuestShareOption = None,
     starts_at: StartsOption = None,
     ends_at: EndsOption = None,
 ) -> Spec:
@@ -164,6 +171,8 @@ def spec_of(
         "msb_share_max": msb_share_max,
         "datacenters": list(datacenter) if datacenter else None,
         "domain_limits": _domain_limits(within, prefer_within, servers_max, share_max),
+        "guest_of": guest_of,
+        "guest_share": guest_share,
         "starts_at": moment("--starts-at", starts_at),
         "ends_at": moment("--ends-at", ends_at),
     }

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from libs.domain.approval import ApprovalLimits, Cause
-from libs.domain.approval_causes import approval_causes
+from libs.domain.approval_causes import approval_causes, own_rru_causes
 from libs.domain.cost_units import CostTable, held_cost_units, most_cost_units
 from libs.domain.fleet import FREE, FleetSnapshot, TargetPlan
+from libs.domain.guest import in_effect
 from libs.domain.plan_changes import NONE, PlanChanges
 from libs.domain.quota import Quota
 from libs.domain.reservation import ROUNDING, Reservation, ReservationSpec
@@ -249,16 +250,18 @@ def judge_application(application: Application) -> Refusal | Applied:
     causes = tuple(
         cause
         for one in application.decisions
-        for cause in approval_causes(
-            application.imagined,
-            one.row,
-            one.spec,
-            one.before,
-            application.plan.target,
-            float(covered.shortfall[one.row]),
-            application.limits,
-            application.costs,
-            application.catalogue,
+        for cause in (
+            *own_rru_causes(one.spec, one.before, application.catalogue),
+            *approval_causes(
+                application.imagined,
+                one.row,
+                _in_effect(application, one),
+                None if one.before is None else replace(one.before, spec=_in_effect(application, one.before)),
+                application.plan.target,
+                float(covered.shortfall[one.row]),
+                application.limits,
+                application.costs,
+            ),
         )
     )
     if application.simulation.what_if.policy and application.limits.policy_prices:
@@ -334,7 +337,15 @@ def _asked_cost_units(application: Application, owner: str) -> float:
     """Return what the decided reservations of an owner would count toward its quota."""
     imagined, target, costs = application.imagined, application.plan.target, application.costs
     mine = (one for one in application.decisions if one.owner == owner)
-    return sum(max(most_cost_units(one.spec, costs), held_cost_units(imagined, one.row, target, costs)) for one in mine)
+    return sum(
+        max(most_cost_units(_in_effect(application, one), costs), held_cost_units(imagined, one.row, target, costs))
+        for one in mine
+    )
+
+
+def _in_effect(application: Application, one: Decision | Reservation) -> ReservationSpec:
+    """Return the spec of a reservation with the resources that stand for its guests."""
+    return in_effect(one.spec, [guest for guest in application.imagined.guests if guest.host == one.name])
 
 
 def _wrong_phase(detail: str) -> Refusal:

@@ -21,7 +21,7 @@ from libs.plan_check.churn import counted_servers
 from libs.plan_check.committed import check_committed
 from libs.plan_check.regression import planned_shortfall_rru
 from libs.ras.arrival_bounds import settle_within
-from libs.ras.findings import findings_of
+from libs.ras.findings import findings_of, found_ids
 from libs.ras.power_bounds import PowerBound
 from libs.ras.quota_bounds import QuotaBound
 from libs.ras.simulation_report import SimulationReport, report_of_json
@@ -226,7 +226,7 @@ def _commit(tx: Transaction, ground: Ground, application: Application, judged: A
         reason=reason,
         now=now,
     )
-    coverage = load_coverage(tx, snapshot.reservations.id.tolist(), "target")
+    coverage = load_coverage(tx, found_ids(snapshot), "target")
     free = count_free_servers(tx, ground.region_id)
     findings = findings_of(snapshot, application.plan.target, free, coverage)
     record_findings(tx, ground.region_id, findings, now=now)

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from libs.domain.approval import ApprovalKind, ApprovalStatus
 from libs.domain.capacity_request import CapacityRequest, CapacityRequestPhase
 from libs.domain.fleet import FleetSnapshot
-from libs.domain.what_if import with_reservation
 from libs.reconcile.clock import Clock
 from libs.store.capacity.approvals import load_approval
 from libs.store.capacity.capacity_requests import list_capacity_requests, load_capacity_request
@@ -101,7 +100,7 @@ def effects_of(database: Database, clock: Clock, approval_id: int, *, holder: in
             )
             for one, case in zip(others, cases, strict=False)
         )
-    name, types = own.question.name, own.question.spec.rru.keys()
+    name, types = own.asked.name, own.asked.spec.rru.keys()
     return ApprovalEffects(
         request=request,
         own=judged,
@@ -116,7 +115,7 @@ def _after(case: Case, judged: Judgement) -> FleetSnapshot:
     """Return the region with the reservation of the case and the targets that it gets."""
     if judged.plan is None or case.begins_later:
         return case.snapshot
-    asked, _ = with_reservation(case.snapshot, case.question.name, case.question.spec)
+    asked, _ = case.imagined()
     return replace(asked, servers=replace(asked.servers, target=judged.plan.target))
 
 

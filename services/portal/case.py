@@ -11,6 +11,7 @@ from datetime import datetime
 from libs.domain.capacity_request import CapacityRequest
 from libs.domain.fleet import FleetSnapshot
 from libs.domain.followed_shares import following
+from libs.domain.guest import guest_amounts, with_amounts
 from libs.store.capacity.approval_limits import load_approval_limits
 from libs.store.capacity.approvals import is_approved
 from libs.store.capacity.calendar import load_calendar
@@ -18,6 +19,7 @@ from libs.store.capacity.cost_units import load_cost_table
 from libs.store.capacity.followed_shares import why_not_followed_now
 from libs.store.capacity.quotas import load_quota
 from libs.store.capacity.reservations import find_reservation, load_reservation
+from libs.store.capacity.stacks import load_stack
 from libs.store.fleet.present_classes import load_catalogue
 from libs.store.fleet.regions import load_region
 from libs.store.fleet.snapshot import load_fleet_snapshot
@@ -74,6 +76,9 @@ def load_case(tx: Transaction, question: Question, *, now: datetime, snapshot: F
     question = replace(question, spec=following(snapshot, question.spec))
     other = question.spec.affinity_follows
     why = None if other is None else why_not_followed_now(tx, region.region_id, question.name, other)
+    stack, costs = load_stack(tx, question.region, question.name, question.spec), load_cost_table(tx, region)
+    guests = stack.asking(question.name, question.owner, question.spec)
+    holder = question.spec.guest_of or question.name
     return Case(
         question=question,
         found=find_reservation(tx, question.region, question.name)
@@ -81,9 +86,10 @@ def load_case(tx: Transaction, question: Question, *, now: datetime, snapshot: F
         else load_reservation(tx, question.reservation_id),
         snapshot=snapshot,
         calendar=load_calendar(tx, snapshot, now=now),
-        quota=load_quota(tx, question.region, question.owner, before=request_id, except_names=[question.name]),
+        stack=stack,
+        quota=load_quota(tx, question.region, question.owner, before=request_id, except_names=[holder]),
         catalogue=catalogue,
-        costs=load_cost_table(tx, region),
+        costs=replace(costs, amounts=with_amounts(costs.amounts, guest_amounts(guests))),
         limits=load_approval_limits(tx, region.region_id),
         approved=request_id is not None and is_approved(tx, request_id),
         not_followed=why,

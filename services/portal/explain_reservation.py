@@ -34,7 +34,8 @@ FREE_NAME = "free"
 def explain_reservation(
     database: Database, reservation_id: int, *, holder: int | str, now: datetime
 ) -> tuple[Explanation, Reservation, ReadinessHistory, ReservationMotion]:
-    """Explain a reservation. Return the explanation, and the reservation with its history and what moves at it.
+    """Explain a reservation. Return the explanation, and the reservation with its history and what moves at it. For a
+    guest, the explanation is that of its host, whose servers it is on.
 
     Raises NotFound, and Problem (409) if it was deleted or has not begun.
     """
@@ -129,4 +130,5 @@ def _live(reservation: Reservation) -> Reservation:
 
 
 def _row(snapshot: FleetSnapshot, reservation: Reservation) -> int:
-    return int(np.flatnonzero(snapshot.reservations.id == reservation.reservation_id)[0])
+    """Return the row of a reservation; of a guest, that of its host."""
+    return int(np.flatnonzero(snapshot.reservations.name == (reservation.spec.guest_of or reservation.name))[0])

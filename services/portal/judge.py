@@ -7,20 +7,23 @@ docs/designs/0003-access-and-approvals.md.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 import numpy as np
 
 from libs.domain.approval import ApprovalLimits, Cause
-from libs.domain.approval_causes import approval_causes
+from libs.domain.approval_causes import approval_causes, own_rru_causes
 from libs.domain.calendar import Calendar, NewBooking, Window, Windowed, horizon_end, window_of
 from libs.domain.capacity_request import CapacityRequestPhase
 from libs.domain.cost_units import CostTable, held_cost_units, most_cost_units
 from libs.domain.fleet import FleetSnapshot, TargetPlan
+from libs.domain.guest import on_servers_of
 from libs.domain.quota import Quota
 from libs.domain.reservation import Reservation, ReservationSpec
 from libs.domain.rru_catalogue import RruCatalogue
+from libs.domain.stack import Stack
+from libs.domain.stacked_region import with_guests
 from libs.domain.verdict import Verdict
 from libs.domain.what_if import with_reservation
 from libs.ras.bookings import Decision, beyond_horizon, booking_of, decide
@@ -55,6 +58,7 @@ class Case:
     found      the reservation that the request changes, or else the live reservation with the requested name; None:
                neither
     snapshot   the whole region, because bound servers also decide whether the request could ever be met
+    stack      the reservations that share servers with it
     quota      quota of the owner, in which this question and later requests do not count
     catalogue  RRU catalogue of the region
     costs      cost units of the region
@@ -73,6 +77,33 @@ class Case:
     approved: bool
     now: datetime
     not_followed: str | None = None
+    stack: Stack = field(default_factory=Stack)
+
+    @property
+    def asked(self) -> Question:
+        """Return the question as solves see it: with the resources that stand for guests. A question about a guest is
+        one about its host.
+        """
+        question, host = self.question, self.stack.host
+        spec = self.stack.asked(question.name, question.owner, question.spec)
+        if host is None:
+            return replace(question, spec=spec)
+        return replace(
+            question,
+            name=host.name,
+            spec=spec,
+            reservation_id=host.reservation_id,
+            reservation_generation=host.generation,
+        )
+
+    def imagined(self, *, reservation_id: int = 0) -> tuple[FleetSnapshot, int]:
+        """Return the region with the reservation of the question, and its row: that of its host, if it is a guest.
+
+        reservation_id   its stored id, if it is new
+        """
+        question, asked = self.question, self.asked
+        snapshot = with_guests(self.snapshot, self.stack.asking(question.name, question.owner, question.spec))
+        return with_reservation(snapshot, asked.name, asked.spec, reservation_id=reservation_id)
 
     @property
     def begins_later(self) -> bool:
@@ -96,7 +127,7 @@ class Case:
     @property
     def asking(self) -> Windowed:
         """Return the reservation of the question with the window in which it needs servers."""
-        question, found = self.question, self.found
+        question, found = self.asked, self.stack.before(self.found)
         begun = found is not None and not found.scheduled
         kept = [one.rows for one in self.calendar.scheduled if one.name == question.name]
         return Windowed(
@@ -131,14 +162,19 @@ class Judgement:
 
 def judge(case: Case) -> Judgement:
     """Decide on a case. The decision depends only on `case`."""
-    question = case.question
-    most = most_cost_units(question.spec, case.costs)
-    refused = _overtaken(case) or _chained(case) or _over(case) or over_quota(case, most)
+    question = case.asked
+    refused = _overtaken(case) or _chained(case) or _over(case)
     if refused is not None:
         return refused
-    asked, row = with_reservation(case.snapshot, question.name, question.spec)
+    most = most_cost_units(question.spec, case.costs)
+    refused = over_quota(case, most)
+    if refused is not None:
+        return refused
+    asked, row = case.imagined()
     decision = _decided(case, asked, row)
     verdict = decision.verdict
+    if case.stack.host is not None:
+        verdict = replace(verdict, message=on_servers_of(case.stack.host.name) + verdict.message)
     if verdict.plan is None:
         return _as_it_is(verdict)
     if not case.begins_later:
@@ -154,7 +190,7 @@ def _decided(case: Case, asked: FleetSnapshot, row: int) -> Decision:
     """Return the verdict on the question for the window of its reservation. Beyond the horizon of bookings, it is the
     verdict for a reservation that begins now.
     """
-    asking, others = case.asking, case.calendar.without(case.question.name)
+    asking, others = case.asking, case.calendar.without(case.asked.name)
     if case.begins_later and case.is_beyond_horizon:
         window = Window(case.now.timestamp(), asking.window.until_s)
         return replace(decide(asked, row, replace(asking, window=window), others), rebooked=())
@@ -171,16 +207,18 @@ def _accepted(case: Case, asked: FleetSnapshot, row: int, decision: Decision) ->
     causes = (
         ()
         if case.approved or case.is_promised
-        else approval_causes(
-            asked,
-            row,
-            question.spec,
-            case.found,
-            verdict.plan.target,
-            verdict.numbers.get("short_rru", 0.0),
-            case.limits,
-            case.costs,
-            case.catalogue,
+        else (
+            *own_rru_causes(question.spec, case.found, case.catalogue),
+            *approval_causes(
+                asked,
+                row,
+                case.asked.spec,
+                case.stack.before(case.found),
+                verdict.plan.target,
+                verdict.numbers.get("short_rru", 0.0),
+                case.limits,
+                case.costs,
+            ),
         )
     )
     if causes:
@@ -195,6 +233,9 @@ def _overtaken(case: Case) -> Judgement | None:
     reason.
     """
     question, found, name = case.question, case.found, case.question.name
+    fault = case.stack.fault(name, question.spec)
+    if fault is not None:
+        return _rejected("CannotBeGuest", f"{fault.message.capitalize()}.", {})
     if found is None:
         return None
     if question.reservation_id is None:

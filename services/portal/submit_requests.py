@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from libs.domain.capacity_request import CapacityRequest, CapacityRequestKind
+from libs.domain.guest import has_guests
 from libs.domain.region import Region
 from libs.domain.reservation import Reservation, ReservationKind, ReservationSpec
 from libs.reconcile.errors import StaleGeneration
@@ -21,6 +22,7 @@ from libs.store.platform.refusals import NotFound
 from libs.web.domain_kinds import wrong_kinds
 from libs.web.domain_limits import wrong_limits
 from libs.web.filled_specs import filled_in
+from libs.web.guests import require_fitting_guests
 from libs.web.names import unknown_name
 from libs.web.problems import FieldError, Problem, invalid
 from libs.web.resources import wrong_resources
@@ -72,6 +74,7 @@ def submit_create(
         raise Problem(409, "duplicate_name", f"{message}.".capitalize(), errors=errors)
     spec = filled_in(tx, found, name, spec)
     _require_known(tx, found, spec)
+    require_fitting_guests(tx, found, name, owner, spec)
     require_window(spec, None, now=now)
     kind = CapacityRequestKind.CREATE
     return Submission(kind=kind, region=found, name=name, owner=owner, spec=spec, reservation=None)
@@ -87,6 +90,8 @@ def submit_resize(
     region = load_region(tx, reservation.region)
     spec = filled_in(tx, region, reservation.name, spec, reservation.spec)
     _require_known(tx, region, spec)
+    _require_same_host(reservation, spec)
+    require_fitting_guests(tx, region, reservation.name, reservation.owner, spec)
     require_window(spec, reservation, now=now)
     return Submission(
         kind=CapacityRequestKind.RESIZE,
@@ -114,6 +119,7 @@ def check_amendment(
     region = load_region(tx, request.region)
     spec = filled_in(tx, region, request.reservation_name, spec)
     _require_known(tx, region, spec)
+    require_fitting_guests(tx, region, request.reservation_name, request.owner, spec)
     require_window(spec, None, now=now)
     return spec
 
@@ -123,6 +129,9 @@ def submit_delete(tx: Transaction, reservation: Reservation, *, generation: int)
     deleted or not an owner's.
     """
     _require_changeable(reservation, generation)
+    if reservation.guests:
+        detail = f"{reservation.name} {has_guests(list(reservation.guests))}."
+        raise Problem(409, "has_guests", detail, guests=list(reservation.guests))
     return Submission(
         kind=CapacityRequestKind.DELETE,
         region=load_region(tx, reservation.region),
@@ -183,6 +192,14 @@ def _require_known(tx: Transaction, region: Region, spec: ReservationSpec) -> No
     errors += wrong_resources(tx, spec.resources)
     if errors:
         raise invalid(*errors)
+
+
+def _require_same_host(reservation: Reservation, spec: ReservationSpec) -> None:
+    """Check that a resize makes no guest of a reservation, and moves none to another host. Raises Problem (422)."""
+    if spec.guest_of == reservation.spec.guest_of:
+        return
+    message = "cannot change: delete the reservation, and ask for another one"
+    raise invalid(FieldError(field="spec.guest_of", location="body", code="cannot_be_guest", message=message))
 
 
 def _require_changeable(reservation: Reservation, generation: int) -> None:

@@ -42,6 +42,8 @@ def ways_out(case: Case, judgement: Judgement) -> tuple[WayOut, ...]:
     is_short = judgement.numbers.get("short_rru", 0.0) > 0
     if _RANK.get(judgement.phase, 0) < _RANK[CapacityRequestPhase.DEGRADED] and not is_short:
         return ()
+    if case.stack.host is not None:  # the figures of the judgement are of its host
+        return ()
     found = []
     for change in (_smaller(case, judgement), *_fewer_conditions(case, judgement)):
         if not change:
@@ -69,7 +71,7 @@ def _smaller(case: Case, judgement: Judgement) -> dict[str, Any]:
 def _fewer_conditions(case: Case, judgement: Judgement) -> list[dict[str, Any]]:
     """Return changes that drop one of the owner's conditions each: at most WAYS_MAX."""
     spec = case.question.spec
-    if judgement.reason == "QuotaExceeded":
+    if judgement.reason == "QuotaExceeded" or case.stack.guests:  # guests may need each of them
         return []
     dropped = {"survives_msb_loss": False, "survives_loss_of": (), "datacenters": (), "msb_share_max": None}
     dropped |= {"domain_limits": (), "resources": {}}

@@ -23,6 +23,7 @@ from libs.domain.power import PowerLimit, listed_watts
 from libs.domain.reservation import ReservationSpec
 from libs.domain.resources import Resources, listed_resources, resources_table
 from libs.domain.rru_catalogue import RegionCatalogue
+from libs.domain.stacked_region import guests_of_rows, stacked
 
 NONE: Mapping[str, str] = {}
 NO_DOMAINS: Mapping[str, Mapping[str, str]] = {}
@@ -125,7 +126,7 @@ def region_image(
         power=listed_watts(types, attributes or {}, tuple(power_limits)),
         resources=resources,
     )
-    return RegionImage(
+    image = RegionImage(
         snapshot=snapshot,
         server_host_profile=names("", [host_profile.get(name, "default") for name in servers]),
         server_deleted_current=np.array(deleted[0], object),
@@ -139,6 +140,8 @@ def region_image(
         hardware_type_attributes=attributes or {},
         catalogue=catalogue,
     )
+    of = np.array([spec.guest_of for spec in specs.values()], object)
+    return stacked(image, guests_of_rows(image, of, np.array([spec.guest_share or 0.0 for spec in specs.values()])))
 
 
 def names(prefix: str, given: int | Collection[str]) -> Names:

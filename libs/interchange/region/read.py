@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,7 @@ from libs.interchange.files.tables import Source, Table, has_file, indices_of
 from libs.interchange.region.catalogue import CLASSES, load_catalogue
 from libs.interchange.region.catalogue import FILES as CATALOGUE_FILES
 from libs.interchange.region.domain_limits import read_domain_limits
+from libs.interchange.region.guests import with_guests_of_files
 from libs.interchange.region.power_limits import FILE as POWER
 from libs.interchange.region.power_limits import load_limits
 from libs.interchange.region.resources import PREFIX as RESOURCE_PREFIX
@@ -88,6 +90,7 @@ def load_region(source: Source, *, name: str = "region", absent: RegionPolicy = 
     - The `host_profile` of both is HOST_PROFILE.
     - It follows no `workload_class`. Without the two files of the catalogue there are no classes and no cost units.
     - Types have resources by columns such as `resource:cores` of servers, and reservations ask for `resources`.
+    - Reservations are guests by the columns `guest_of` and `guest_share`; else there are no guests.
     - Types have watts by the columns `idle_w` and `full_w` of servers, and domains have limits by power_limits.parquet.
     - Without `churned`, a solve of the region has no churn budget. Without `promised_rru`, all reservations were
       granted their capacity. Only replay bundles have these columns.
@@ -109,7 +112,8 @@ def load_region(source: Source, *, name: str = "region", absent: RegionPolicy = 
         problems,
         fields=_RESERVATIONS
         | {"priority", "move_cost", "msb_share_max", "datacenters", "churned", "kind", "unit", "owner", "host_profile"}
-        | {"workload_class", "promised_rru", "survives_loss_of", "domain_limits", "resources", "affinity_follows"},
+        | {"workload_class", "promised_rru", "survives_loss_of", "domain_limits", "resources", "affinity_follows"}
+        | {"guest_of", "guest_share"},
     )
     rru_table, affinity_table = (Table(source, file, problems, fields=fields) for file, fields in _PAIRS.items())
     policy, catalogue = load_policy(source, problems, absent), load_catalogue(source, problems)
@@ -181,10 +185,12 @@ def load_region(source: Source, *, name: str = "region", absent: RegionPolicy = 
         power=listed_watts(types, attributes, limits),
         resources=resources,
     )
-    snapshot = with_followed_shares(snapshot, described["reservation_follows"])
-    return RegionImage(
+    image = RegionImage(
         snapshot=snapshot, server_deleted_current=deleted_current, server_deleted_target=deleted_target, **described
     )
+    image = with_guests_of_files(image, servers_table, reservations_table)
+    problems.raise_any()
+    return replace(image, snapshot=with_followed_shares(image.snapshot, image.reservation_follows))
 
 
 def _classes(table: Table, catalogue: RegionCatalogue | None) -> Names:

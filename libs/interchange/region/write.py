@@ -17,11 +17,13 @@ from libs.domain.fleet import DELETED, FleetSnapshot, RegionImage
 from libs.domain.power import FULL_W, IDLE_W
 from libs.domain.reservation import CapacityUnit, ReservationKind
 from libs.domain.rru_catalogue import RegionCatalogue
+from libs.domain.stacked_region import unstacked
 from libs.domain.unavailability import Unavailability
 from libs.interchange.files.atomic import replacing
 from libs.interchange.files.policy import dump_policy
 from libs.interchange.region.catalogue import dump_catalogue
 from libs.interchange.region.domain_limits import limits_column
+from libs.interchange.region.guests import guest_columns
 from libs.interchange.region.power_limits import FILE as POWER
 from libs.interchange.region.power_limits import dump_limits
 from libs.interchange.region.read import DOMAIN_PREFIX, HOST_PROFILE, OWNER, SIZES
@@ -80,9 +82,11 @@ def dump_region(image: RegionImage) -> dict[str, bytes]:
     maintenance, and a size if it is known for any type. Each further kind of domain has its column of servers.
     `churned` and `promised_rru` of reservations are written if the churn budget applies, and `workload_class` if any
     reservation follows a class. `resources` is written if any reservation asks for one, and servers then have a column
-    for it. `survives_loss_of` is written if any reservation names a kind of domain. The files of the catalogue are
-    written if the image has one, and power_limits.parquet if there are limits.
+    for it. `guest_of` and `guest_share` are written if there are guests, and `survives_loss_of` if any reservation
+    names a kind of domain. The files of the catalogue are written if the image has one, and power_limits.parquet if
+    there are limits.
     """
+    guests, image = image.snapshot.guests, unstacked(image)
     s, q = image.snapshot.servers, image.snapshot.reservations
     topology = image.snapshot.topology
     msb, types = image.snapshot.server_msb, image.snapshot.hardware_types
@@ -150,6 +154,7 @@ def dump_region(image: RegionImage) -> dict[str, bytes]:
         reservations["workload_class"] = _strings(image.reservation_class)
     if any(name is not None for name in image.reservation_follows):
         reservations["affinity_follows"] = _strings(image.reservation_follows)
+    reservations |= guest_columns(image.snapshot, guests)
     if image.snapshot.churned is not None:
         reservations["churned"] = image.snapshot.churned
     if image.snapshot.promised_rru is not None:

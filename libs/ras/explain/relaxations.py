@@ -14,6 +14,7 @@ import numpy as np
 from libs.domain.domain_kind import UNPLACED
 from libs.domain.domain_limits import LIMITS, MSB, limit_kinds
 from libs.domain.fleet import FREE, FleetSnapshot
+from libs.domain.guest import guest_name, is_guest_resource
 from libs.domain.limited_kinds import limited_kinds
 from libs.ras.power_relief import has_power_limits, without_power_limits
 from libs.ras.single_reservation import with_servers
@@ -143,7 +144,8 @@ def _resource_of(k: int, resource: str) -> Relaxation:
         waived = snapshot.resources.waived | {resource}
         return replace(snapshot, resources=replace(snapshot.resources, waived=waived))
 
-    return Relaxation("Resource", resource, lambda s: bool(s.reservations.resources[0, k] > 0), without)
+    name, subject = ("Guest", guest_name(resource)) if is_guest_resource(resource) else ("Resource", resource)
+    return Relaxation(name, subject, lambda s: bool(s.reservations.resources[0, k] > 0), without)
 
 
 def limits_of(snapshot: FleetSnapshot) -> list[Relaxation]:

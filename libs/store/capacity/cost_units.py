@@ -8,9 +8,11 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from libs.domain.cost_units import CostTable, most_cost_units
+from libs.domain.guest import with_amounts
 from libs.domain.region import Region
 from libs.domain.reservation import ReservationSpec
 from libs.store.capacity.coverage import BY_TARGET
+from libs.store.fleet.guests import ASKED, load_guest_amounts
 from libs.store.fleet.present_classes import load_units
 from libs.store.fleet.resources import load_amounts
 from libs.store.platform.database import Transaction
@@ -22,7 +24,7 @@ _DOMAINS = "SELECT kind, count(*) FROM domains WHERE region_id = :region_id GROU
 _USES = f"""
     WITH mine AS (
         SELECT * FROM reservations
-        WHERE region_id = :region_id AND owner = ANY(:owners) AND kind = 'guaranteed'
+        WHERE region_id = :region_id AND owner = ANY(:owners) AND kind = 'guaranteed' AND host_reservation_id IS NULL
     ), bound AS (  -- a server is in one part only: by its target, else by its present binding, else by one in doubt
         SELECT mine.reservation_id, server_id, hardware_type_id, true AS targeted FROM mine
         JOIN servers ON target_reservation_id = mine.reservation_id WHERE {BY_TARGET}
@@ -51,8 +53,8 @@ _USES = f"""
            coalesce((SELECT jsonb_object_agg(datacenters.name, share)
                      FROM reservation_affinity JOIN datacenters USING (datacenter_id)
                      WHERE reservation_affinity.reservation_id = mine.reservation_id), '{{}}') AS affinity,
-           coalesce((SELECT jsonb_object_agg(resource, amount) FROM reservation_resources
-                     WHERE reservation_resources.reservation_id = mine.reservation_id), '{{}}') AS resources,
+           coalesce((SELECT jsonb_object_agg(resource, amount) FROM {ASKED} AS asked
+                     WHERE asked.reservation_id = mine.reservation_id), '{{}}') AS resources,
            ARRAY(SELECT datacenters.name FROM reservation_datacenters JOIN datacenters USING (datacenter_id)
                  WHERE reservation_datacenters.reservation_id = mine.reservation_id) AS datacenters
     FROM mine LEFT JOIN held USING (reservation_id) WHERE deleted_at IS NULL OR held IS NOT NULL
@@ -93,7 +95,7 @@ def load_cost_table(tx: Transaction, region: Region) -> CostTable:
         msbs=dict(msbs),
         affinity_tolerance=region.policy.affinity_tolerance,
         domains=dict(domains),
-        amounts=load_amounts(tx),
+        amounts=with_amounts(load_amounts(tx), load_guest_amounts(tx, region.region_id)),
     )
 
 

@@ -34,6 +34,14 @@ By target, a server that is leaving counts for nothing, as in a solve. Held capa
 use now, so a server in planned maintenance counts for nothing.
 """
 
+# A guest has servers of its host, which may be among the reservations too. So servers are joined by the one that holds
+# them.
+_HOLDERS = """
+    holders AS (
+        SELECT reservation_id, CASE WHEN deleted_at IS NULL THEN coalesce(host_reservation_id, reservation_id)
+                                    ELSE reservation_id END AS holder_id
+        FROM (SELECT reservation_id FROM wanted) AS each JOIN reservations USING (reservation_id)
+    )"""
 # Count servers that are alike before anything is joined or summed: there are far fewer kinds of them than servers. One
 # scan serves the ways of both bindings, because nearly all servers are bound to their target.
 _PLACED = """
@@ -44,18 +52,21 @@ _PLACED = """
         FROM {bound} JOIN racks USING (rack_id) GROUP BY {bindings}, racks.msb_id, hardware_type_id
     )"""
 _COUNT = "CAST(count(*) FILTER (WHERE {counts}) AS integer) AS {which}"
-_BY_ONE = "wanted JOIN servers ON {binding}_reservation_id = reservation_id"
-_BY_BOTH = """(SELECT * FROM servers WHERE current_reservation_id = ANY(CAST(:ids AS bigint[]))
-                                       OR target_reservation_id = ANY(CAST(:ids AS bigint[]))) AS servers"""
+_BY_ONE = "(SELECT DISTINCT holder_id FROM holders) AS holder JOIN servers ON {binding}_reservation_id = holder_id"
+_HOSTS = "ARRAY(SELECT holder_id FROM holders WHERE holder_id <> reservation_id)"
+_BY_BOTH = f"""(SELECT * FROM servers WHERE current_reservation_id = ANY(CAST(:ids AS bigint[]))
+                                       OR target_reservation_id = ANY(CAST(:ids AS bigint[]))
+                                       OR current_reservation_id = ANY({_HOSTS})
+                                       OR target_reservation_id = ANY({_HOSTS})) AS servers"""
 # Sum per reservation and MSB first, because the worst MSB is a maximum of sums. The greatest pair of RRU and -id names
 # it without a sort. In the pair, RRU is a real: of MSBs that differ by rounding alone, the first is named each time.
 _TOTALS = """
     {binding}_msbs AS (
-        SELECT {binding}_reservation_id AS reservation_id, msb_id, sum(servers) AS servers,
+        SELECT reservation_id, msb_id, sum(servers) AS servers,
                sum(unavailable_servers) AS unavailable_servers, {sums}
-        FROM placed LEFT JOIN reservation_rru ON reservation_rru.reservation_id = {binding}_reservation_id
-            AND reservation_rru.hardware_type_id = placed.hardware_type_id
-        WHERE {binding}_reservation_id IS NOT NULL GROUP BY {binding}_reservation_id, msb_id
+        FROM placed JOIN holders ON holder_id = {binding}_reservation_id
+        LEFT JOIN reservation_rru USING (reservation_id, hardware_type_id)
+        GROUP BY reservation_id, msb_id
     ), {binding}_totals AS (
         SELECT reservation_id, CAST(sum(servers) AS bigint) AS servers,
                CAST(sum(unavailable_servers) AS bigint) AS unavailable_servers, {totals}
@@ -77,7 +88,7 @@ _DOMAINS = """
     {binding}_domains AS (
         SELECT named.reservation_id, named.kind, domain_id, {sums}
         FROM (SELECT reservation_id, unnest(survives_loss_of) AS kind FROM wanted) AS named
-        JOIN servers ON servers.{binding}_reservation_id = named.reservation_id
+        JOIN holders USING (reservation_id) JOIN servers ON servers.{binding}_reservation_id = holder_id
         LEFT JOIN (SELECT server_id AS placed_id, kind AS placed_kind, domain_id FROM server_domains) AS place
             ON placed_id = servers.server_id AND placed_kind = named.kind
         LEFT JOIN reservation_rru USING (reservation_id, hardware_type_id)
@@ -103,7 +114,7 @@ _FURTHER = """{of_bindings}, per_domain AS (
     )"""
 _WORST = "coalesce(greatest(CASE WHEN survives_msb_loss THEN worst_msb_rru END, further.worst_rru), 0)"
 """The RRU in the domain whose loss takes most, of the kinds whose loss the reservation must survive."""
-_COVERAGE = """{placed}, {of_bindings}, totals AS (
+_COVERAGE = """{holders}, {placed}, {of_bindings}, totals AS (
         {of_ways}
     ), {further}, {resources}, coverage AS (
         SELECT which, reservation_id, coalesce(totals.servers, 0) AS servers,
@@ -118,10 +129,10 @@ _COVERAGE = """{placed}, {of_bindings}, totals AS (
         LEFT JOIN totals USING (which, reservation_id) LEFT JOIN further USING (which, reservation_id)
         LEFT JOIN resources USING (which, reservation_id) LEFT JOIN msbs ON msb_id = worst_msb_id
     )"""
-_TOTAL_ONLY = """
+_TOTAL_ONLY = """{holders},
     placed AS (
         SELECT reservation_id, hardware_type_id, count(*) AS servers
-        FROM wanted JOIN servers ON {binding}_reservation_id = reservation_id WHERE {counts}
+        FROM holders JOIN servers ON {binding}_reservation_id = holder_id WHERE {counts}
         GROUP BY reservation_id, hardware_type_id
     ), total AS (
         SELECT reservation_id, coalesce(sum(servers * rru), 0) AS total_rru
@@ -173,6 +184,7 @@ def coverage_query(*ways: Which) -> str:
         for binding, some in of_binding.items()
     ]
     return _COVERAGE.format(
+        holders=_HOLDERS,
         placed=placed,
         of_bindings=", ".join(of_bindings),
         of_ways=" UNION ALL ".join(_OF_WAY.format(which=which, binding=_COUNTS[which][0]) for which in ways),
@@ -201,7 +213,7 @@ def total_query(which: Which) -> str:
     for each row of `wanted`, which the caller must put before. It is quicker, because it asks for no MSB.
     """
     binding, counts = _COUNTS[which]
-    return _TOTAL_ONLY.format(binding=binding, counts=counts)
+    return _TOTAL_ONLY.format(holders=_HOLDERS, binding=binding, counts=counts)
 
 
 def load_coverage(tx: Transaction, reservation_ids: Sequence[int], which: Which) -> Mapping[int, Coverage]:

@@ -36,7 +36,9 @@ _SET = sa.text("""
     ON CONFLICT (reservation_id, datacenter_id) DO UPDATE SET share = excluded.share
     WHERE reservation_affinity.share <> excluded.share""")
 _FOLLOWS = sa.text("""
-    SELECT affinity_follows FROM reservations
+    SELECT affinity_follows, (SELECT host.name FROM reservations AS host
+                              WHERE host.reservation_id = reservations.host_reservation_id) AS guest_of
+    FROM reservations
     WHERE region_id = :region_id AND name = :name AND kind = 'guaranteed' AND deleted_at IS NULL""")
 _HOLD = sa.text("""
     SELECT FROM reservations WHERE region_id = :region_id AND name = :name AND deleted_at IS NULL FOR SHARE""")
@@ -47,9 +49,14 @@ _FOLLOWED_BY = sa.text("""
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """A reservation that another one may follow. `follows` is the name of the one that it follows itself, or None."""
+    """A reservation that another one may follow.
+
+    follows    the name of the one that it follows itself; None: it follows none
+    guest_of   the name of its host; None: it is no guest
+    """
 
     follows: str | None
+    guest_of: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -105,7 +112,7 @@ def follow_holdings(tx: Transaction, region_id: int) -> None:
 def load_followed(tx: Transaction, region_id: int, name: str) -> Followed | None:
     """Return the reservation `name` of an owner; None if there is none."""
     row = tx.execute(_FOLLOWS, {"region_id": region_id, "name": name}).one_or_none()
-    return None if row is None else Followed(follows=row.affinity_follows)
+    return None if row is None else Followed(follows=row.affinity_follows, guest_of=row.guest_of)
 
 
 def follower_of(tx: Transaction, region_id: int, name: str) -> str | None:
@@ -118,6 +125,8 @@ def why_not_followed_now(tx: Transaction, region_id: int, name: str, other: str)
     there is no `other`.
     """
     found = load_followed(tx, region_id, other)
+    if found is not None and found.guest_of is not None:
+        return f"is a guest of {found.guest_of}: name {found.guest_of}"
     follows = None if found is None else found.follows
     return why_not_followed(name, other, follows=follows, follower=follower_of(tx, region_id, name))
 

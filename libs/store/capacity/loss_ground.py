@@ -28,6 +28,7 @@ _MSBS = """
 _RESERVATIONS = """
     SELECT reservation_id, name, owner, capacity_rru, survives_msb_loss FROM reservations
     WHERE region_id = :region_id AND kind = 'guaranteed' AND NOT scheduled AND deleted_at IS NULL
+      AND host_reservation_id IS NULL
     ORDER BY reservation_id"""
 _HELD = f"""
     SELECT current_reservation_id AS reservation_id, msb_id, sum(rru) AS rru

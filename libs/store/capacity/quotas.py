@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 import numpy as np
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
-from libs.domain.cost_units import most_cost_units, units_of_types
+from libs.domain.cost_units import CostTable, most_cost_units, units_of_types
 from libs.domain.fleet import FleetSnapshot
+from libs.domain.guest import guest_amounts, with_amounts
 from libs.domain.page import Page
 from libs.domain.plan_changes import NONE, PlanChanges
 from libs.domain.quota import Quota, QuotaBounds
 from libs.domain.region import Region
-from libs.domain.reservation import ReservationKind
+from libs.domain.reservation import ReservationKind, ReservationSpec
+from libs.domain.stack import Stack
 from libs.reconcile.errors import StaleGeneration
 from libs.store.capacity.capacity_requests import UNDECIDED, spec_of_json
 from libs.store.capacity.cost_units import load_cost_table, load_uses
+from libs.store.capacity.stacks import load_stack
 from libs.store.fleet.regions import load_region
 from libs.store.platform.database import Transaction
 from libs.store.tables import quotas, regions, reservations
@@ -158,10 +162,12 @@ def _load(
         "undecided": [phase.value for phase in UNDECIDED],
     }
     adds: dict[tuple[str, str], float] = {}
-    for owner, name, reservation_id, spec in tx.execute(sa.text(_UNDECIDED), values).tuples():
-        if name not in except_names:
+    for owner, name, reservation_id, spec in tx.execute(sa.text(_UNDECIDED), values).tuples().all():
+        asked = spec_of_json(spec)
+        if not {name, asked.guest_of} & {*except_names}:
             # At most one request about each name is ever accepted, so only the largest of them counts.
-            more = most_cost_units(spec_of_json(spec), table) - counted.get(reservation_id, 0.0)
+            stack = load_stack(tx, region.name, name, asked)
+            more = _most(stack, name, owner, asked, table) - counted.get(stack.holder_id(reservation_id), 0.0)
             adds[owner, name] = max(adds.get((owner, name), 0.0), more)
     columns = quotas.c.owner, quotas.c.limit_cost_units.label("limit_cost_units"), quotas.c.generation
     rows = tx.execute(sa.select(*columns).where(quotas.c.region_id == region.region_id, quotas.c.owner.in_(owners)))
@@ -178,3 +184,9 @@ def _load(
         )
         for owner in owners
     ]
+
+
+def _most(stack: Stack, name: str, owner: str, spec: ReservationSpec, table: CostTable) -> float:
+    """Return the most cost units of the reservation `name` with this spec, or of its host with it as a guest."""
+    amounts = with_amounts(table.amounts, guest_amounts(stack.asking(name, owner, spec)))
+    return most_cost_units(stack.asked(name, owner, spec), replace(table, amounts=amounts))

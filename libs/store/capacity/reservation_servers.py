@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
+from libs.store.fleet.guests import holder_id
 from libs.store.platform.database import Transaction
 
 
@@ -27,8 +28,9 @@ def count_in_use(tx: Transaction, reservation_id: int) -> int:
 
 def count_servers(tx: Transaction, reservation_id: int) -> tuple[ServerCount, ...]:
     """Return the number of servers per hardware type and MSB, ordered by the names of type and MSB. Servers that are
-    down count too.
+    down count too. A guest has those of its host.
     """
+    reservation_id = holder_id(tx, reservation_id)
     query = """
         SELECT hardware_types.name AS hardware_type, msbs.name AS msb,
                count(*) FILTER (WHERE current_reservation_id = :id) AS current,

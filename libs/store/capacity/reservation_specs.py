@@ -8,6 +8,7 @@ import sqlalchemy as sa
 
 from libs.domain.reservation import CapacityUnit, ReservationSpec
 from libs.store.fleet.domain_limits import add_domain_limits, load_domain_limits
+from libs.store.fleet.guests import host_names, scale_rru
 from libs.store.fleet.resources import add_asked, load_asked
 from libs.store.platform.database import Transaction
 from libs.store.platform.refusals import NotPossible
@@ -49,6 +50,7 @@ def write_spec_rows(tx: Transaction, region_id: int, reservation_id: int, spec: 
     if spec.rru:
         rows = [key | {"hardware_type_id": type_ids[name], "rru": rru} for name, rru in spec.rru.items()]
         tx.execute(sa.insert(reservation_rru), rows)
+        scale_rru(tx, [reservation_id])
     in_region = datacenters.c.region_id == region_id
     columns = (datacenters.c.datacenter_id, datacenters.c.name)
     datacenter_ids = _ids(tx, "affinity", "datacenter", *columns, spec.affinity, in_region)
@@ -76,7 +78,8 @@ def load_specs(tx: Transaction, rows: Sequence[sa.RowMapping]) -> dict[int, Rese
     ids = [row["reservation_id"] for row in rows]
     rru: dict[int, dict[str, float]] = {i: {} for i in ids}
     affinity: dict[int, dict[str, float]] = {i: {} for i in ids}
-    pairs = sa.select(reservation_rru.c.reservation_id, hardware_types.c.name, reservation_rru.c.rru)
+    whole = sa.func.coalesce(reservation_rru.c.whole_rru, reservation_rru.c.rru)
+    pairs = sa.select(reservation_rru.c.reservation_id, hardware_types.c.name, whole)
     pairs = pairs.join(hardware_types, hardware_types.c.hardware_type_id == reservation_rru.c.hardware_type_id)
     pairs = pairs.where(reservation_rru.c.reservation_id.in_(ids)).order_by(hardware_types.c.name)
     for reservation_id, name, value in tx.execute(pairs).tuples():
@@ -92,7 +95,7 @@ def load_specs(tx: Transaction, rows: Sequence[sa.RowMapping]) -> dict[int, Rese
     places = places.where(reservation_datacenters.c.reservation_id.in_(ids)).order_by(datacenters.c.name)
     for reservation_id, name in tx.execute(places).tuples():
         allowed[reservation_id].append(name)
-    limits, asked = load_domain_limits(tx, ids), load_asked(tx, ids)
+    limits, asked, hosts = load_domain_limits(tx, ids), load_asked(tx, ids), host_names(tx, ids)
     return {
         row["reservation_id"]: ReservationSpec(
             capacity_rru=row["capacity_rru"],
@@ -112,6 +115,8 @@ def load_specs(tx: Transaction, rows: Sequence[sa.RowMapping]) -> dict[int, Rese
             workload_class=row["workload_class"],
             affinity=affinity[row["reservation_id"]],
             affinity_follows=row["affinity_follows"],
+            guest_of=hosts.get(row["reservation_id"]),
+            guest_share=row["server_share"] if row["reservation_id"] in hosts else None,
             starts_at=row["starts_at"],
             ends_at=row["ends_at"],
         )

@@ -18,6 +18,7 @@ from libs.store.capacity.coverage import Coverages, load_coverages
 from libs.store.capacity.followed_shares import hold_followed
 from libs.store.capacity.held_classes import hold_class
 from libs.store.capacity.reservation_specs import delete_spec_rows, load_specs, spec_columns, write_spec_rows
+from libs.store.fleet.guests import guest_columns, guest_shares, lock_host, require_no_guests, share_servers
 from libs.store.platform.database import Transaction
 from libs.store.platform.refusals import AlreadyExists, NotFound
 from libs.store.tables import bookings, regions, reservation_statuses, reservations
@@ -57,8 +58,8 @@ def create_reservation(
     server until its window begins.
 
     Raises AlreadyExists if a live reservation has the name, and NotPossible for an unknown hardware type or datacenter.
-    Raises StaleGeneration if the spec's class of workload was retired, and Overtaken if it may not follow the
-    reservation that its shares follow.
+    Raises StaleGeneration if the spec's class of workload was retired, or if the host of a guest is gone. Raises
+    Overtaken if it may not follow the reservation that its shares follow.
     """
     hold_class(tx, region_id, spec.workload_class)
     values = {
@@ -69,6 +70,7 @@ def create_reservation(
         "created_at": now,
         "scheduled": scheduled,
         **spec_columns(spec),
+        **guest_columns(tx, region_id, spec),
     }
     live = reservations.c.deleted_at.is_(None)
     statement = insert(reservations).values(values)
@@ -78,6 +80,7 @@ def create_reservation(
         raise AlreadyExists("reservation", name)
     hold_followed(tx, region_id, name, spec.affinity_follows)
     write_spec_rows(tx, region_id, reservation_id, spec)
+    share_servers(tx, reservation_id)
     return reservation_id
 
 
@@ -90,11 +93,14 @@ def update_spec(
     Raises NotFound. Raises StaleGeneration unless the reservation is live and at `generation`. Raises NotPossible and
     Overtaken like create_reservation.
     """
-    row = _require_generation(tx, reservation_id, generation)
+    lock_host(tx, reservation_id)
+    row = lock_at_generation(tx, reservation_id, generation)
     hold_class(tx, row.region_id, spec.workload_class)
     hold_followed(tx, row.region_id, row.name, spec.affinity_follows)
     # Raise the generation here too: a change of RRUs or affinity alone changes no other column of this row.
     values = spec_columns(spec) | {"generation": generation + 1, "scheduled": scheduled}
+    if spec.guest_of is not None:
+        values |= guest_columns(tx, row.region_id, spec)
     # The servers that it has are brought to a new host profile by the mover, few at a time.
     values["profile_changed"] = sa.or_(reservations.c.profile_changed, reservations.c.host_profile != spec.host_profile)
     tx.execute(sa.update(reservations).where(reservations.c.reservation_id == reservation_id).values(values))
@@ -102,18 +108,23 @@ def update_spec(
         delete_booking(tx, reservation_id)
     delete_spec_rows(tx, reservation_id)
     write_spec_rows(tx, row.region_id, reservation_id, spec)
+    share_servers(tx, reservation_id)
     return generation + 1
 
 
 def delete_reservation(tx: Transaction, reservation_id: int, *, generation: int, now: datetime) -> None:
     """Mark a reservation as deleted. The caller must then call plans.commit_release, which frees its servers' targets.
 
-    Raises NotFound, and StaleGeneration unless the reservation is live and at `generation`.
+    Raises NotFound, StaleGeneration unless the reservation is live and at `generation`, and NotPossible if it has
+    guests.
     """
-    _require_generation(tx, reservation_id, generation)
+    lock_host(tx, reservation_id)
+    row = lock_at_generation(tx, reservation_id, generation)
+    require_no_guests(tx, row.region_id, reservation_id)
     update = sa.update(reservations).where(reservations.c.reservation_id == reservation_id)
     tx.execute(update.values(deleted_at=now))
     delete_booking(tx, reservation_id)
+    share_servers(tx, reservation_id)
 
 
 def load_reservation(tx: Transaction, reservation_id: int) -> Reservation:
@@ -152,9 +163,7 @@ def list_reservation_names(
     return Page.of([ReservationName(**row) for row in rows], limit, lambda one: one.reservation_id)
 
 
-def _require_generation(
-    tx: Transaction, reservation_id: int, generation: int
-) -> sa.Row[tuple[int, str, int, datetime]]:
+def lock_at_generation(tx: Transaction, reservation_id: int, generation: int) -> sa.Row[tuple[int, str, int, datetime]]:
     """Lock the row of a reservation until the transaction ends, and return the row. Raises NotFound, and
     StaleGeneration unless the reservation is live and at `generation`.
 
@@ -177,7 +186,7 @@ def with_parts(tx: Transaction, rows: Sequence[sa.RowMapping], coverages: Covera
     coverages.
     """
     ids = [row["reservation_id"] for row in rows]
-    specs = load_specs(tx, rows)
+    specs, guests = load_specs(tx, rows), guest_shares(tx, ids)
     coverages = load_coverages(tx, ids) if coverages is None else coverages
     return [
         Reservation(
@@ -196,6 +205,7 @@ def with_parts(tx: Transaction, rows: Sequence[sa.RowMapping], coverages: Covera
             current=coverages["current"][row["reservation_id"]],
             target=coverages["target"][row["reservation_id"]],
             held=coverages["held"][row["reservation_id"]],
+            guests=guests.get(row["reservation_id"], {}),
         )
         for row in rows
     ]

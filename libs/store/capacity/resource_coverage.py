@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from libs.store.fleet.guests import ASKED
 from libs.store.fleet.resources import AMOUNT
 
 _GIVES = f"""
     gives AS (
         SELECT reservation_id, resource, hardware_type_id, {AMOUNT} AS each
-        FROM wanted JOIN reservation_resources USING (reservation_id) JOIN reservation_rru USING (reservation_id)
+        FROM wanted JOIN {ASKED} AS more USING (reservation_id) JOIN reservation_rru USING (reservation_id)
         JOIN hardware_types USING (hardware_type_id)
     )"""
 # Nothing is joined if no reservation asks for resources.
@@ -48,7 +49,7 @@ _RESOURCES = """{gives}, {of_bindings}, given AS (
         SELECT which, reservation_id, resource, amount AS asked, coalesce(total, 0) AS total,
                coalesce(total, 0) - coalesce(greatest(CASE WHEN survives_msb_loss THEN given.worst END,
                                                       given_worst.worst), 0) AS rest
-        FROM wanted JOIN reservation_resources USING (reservation_id) CROSS JOIN (VALUES {names}) AS asked_ways (which)
+        FROM wanted JOIN {more} AS more USING (reservation_id) CROSS JOIN (VALUES {names}) AS asked_ways (which)
         LEFT JOIN given USING (which, reservation_id, resource)
         LEFT JOIN given_worst USING (which, reservation_id, resource)
     ), resources AS (
@@ -72,6 +73,7 @@ def resources_query(of_binding: Mapping[str, Sequence[str]], counts: Mapping[str
         sums = ", ".join(_DOMAIN_SUM.format(which=which, counts=counts[which]) for which in some)
         parts.append(_DOMAINS.format(binding=binding, sums=sums))
     return _RESOURCES.format(
+        more=ASKED,
         gives=_GIVES,
         of_bindings=", ".join(parts),
         of_ways=" UNION ALL ".join(_OF_WAY.format(which=which, binding=binding) for which, binding in ways),

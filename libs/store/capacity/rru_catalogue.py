@@ -13,6 +13,7 @@ from libs.domain.page import Page
 from libs.domain.rru_catalogue import ClassVersion, RruVersion
 from libs.reconcile.errors import StaleGeneration
 from libs.store.capacity.coverage import BY_TARGET
+from libs.store.fleet.guests import scale_rru
 from libs.store.fleet.present_classes import CURRENT
 from libs.store.platform import audit
 from libs.store.platform.database import Transaction
@@ -29,7 +30,7 @@ _WANTED = f"""
         WHERE region_id = :region_id AND deleted_at IS NULL AND NOT scheduled
     )"""
 _STALE = f"""{_WANTED}, found AS (
-        SELECT reservation_id, hardware_type_id, rru FROM reservation_rru
+        SELECT reservation_id, hardware_type_id, coalesce(whole_rru, rru) AS rru FROM reservation_rru
         WHERE reservation_id IN (SELECT reservation_id FROM wanted)
     )
     SELECT DISTINCT reservation_id FROM wanted FULL JOIN found USING (reservation_id, hardware_type_id)
@@ -159,6 +160,7 @@ def follow_catalogue(tx: Transaction, region_id: int, *, actor: str, now: dateti
     if stale:
         for statement in _FOLLOW:
             tx.execute(sa.text(statement), {"region_id": region_id, "ids": sorted(stale)})
+        scale_rru(tx, sorted(stale))
         audit.append(
             tx,
             actor=actor,

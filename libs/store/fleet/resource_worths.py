@@ -9,16 +9,16 @@ import sqlalchemy as sa
 
 from libs.domain.arrays import Bools, Floats, Indices, Ints
 from libs.domain.resources import listed_resources, measures_of, resources_table
-from libs.store.fleet.hardware_types import load_sizes
-from libs.store.fleet.resources import load_asked
+from libs.store.fleet.guests import ASKED
+from libs.store.fleet.resources import load_asked, load_sizes_and_guests
 from libs.store.fleet.topology import rows_of
 from libs.store.platform.bulk import copy_out
 from libs.store.platform.database import Transaction
 
-_ASKS = """
+_ASKS = f"""
     SELECT reservation_id, CASE WHEN scheduled THEN 0 ELSE capacity_rru END FROM reservations
     WHERE region_id = %(region_id)s AND deleted_at IS NULL
-      AND reservation_id IN (SELECT reservation_id FROM reservation_resources WHERE region_id = %(region_id)s)
+      AND reservation_id IN (SELECT reservation_id FROM {ASKED} AS asked WHERE region_id = %(region_id)s)
     ORDER BY reservation_id"""
 _RRU = "SELECT reservation_id, hardware_type_id, rru FROM reservation_rru WHERE reservation_id = ANY(%(ids)s)"
 _TYPES = sa.text("""
@@ -98,8 +98,8 @@ def load_resource_worths(tx: Transaction, region_id: int) -> ResourceWorths:
         "rru"
     ]
     names = np.array([row.name for row in tx.execute(_TYPES, {"ids": type_ids.tolist()})], object)
-    asked = list(load_asked(tx, ids).values())
-    resources = listed_resources(names, load_sizes(tx, names), asked)
+    asked = list(load_asked(tx, ids, with_guests=True).values())
+    resources = listed_resources(names, load_sizes_and_guests(tx, region_id, names), asked)
     measures = measures_of(asks["capacity"].astype(np.float64), rru, resources_table(asked, resources), resources)
     return ResourceWorths(
         ids=ids,

@@ -6,16 +6,27 @@ from collections.abc import Mapping, Sequence
 
 import sqlalchemy as sa
 
-from libs.domain.arrays import Floats, Ints
+from libs.domain.arrays import Floats, Ints, Names
+from libs.domain.guest import with_amounts
 from libs.domain.resources import AMOUNT_MAX, AMOUNT_MIN, Resources, is_amount, resources_in
+from libs.store.fleet.guests import ASKED, load_guest_amounts
+from libs.store.fleet.hardware_types import load_sizes
 from libs.store.platform.bulk import copy_in
 from libs.store.platform.database import Transaction
 from libs.store.tables import hardware_types, reservation_resources
 
-AMOUNT = f"""CASE WHEN jsonb_typeof(hardware_types.attributes -> resource) <> 'number' THEN 0
+AMOUNT = f"""CASE WHEN guest_id IS NOT NULL THEN coalesce(
+                    (SELECT guest.rru FROM reservation_rru AS guest WHERE guest.reservation_id = guest_id
+                         AND guest.hardware_type_id = hardware_types.hardware_type_id), 0)
+                WHEN jsonb_typeof(hardware_types.attributes -> resource) <> 'number' THEN 0
                 WHEN CAST(hardware_types.attributes ->> resource AS numeric) BETWEEN {AMOUNT_MIN} AND {AMOUNT_MAX}
                 THEN CAST(hardware_types.attributes ->> resource AS double precision) ELSE 0 END"""
-"""SQL of the amount of `resource` in one server of a row of `hardware_types`: as `is_amount` has it."""
+"""SQL of the amount of `resource` in one server of a row of `hardware_types`, for a row of ASKED: as `is_amount` has
+it.
+"""
+_CHOSEN = "WHERE reservation_id = ANY(CAST(:ids AS bigint[])) ORDER BY resource"
+_ASKED = sa.text(f"SELECT reservation_id, resource, amount FROM reservation_resources {_CHOSEN}")
+_ASKED_WITH_GUESTS = sa.text(f"SELECT reservation_id, resource, amount FROM {ASKED} AS asked {_CHOSEN}")
 
 
 def load_amounts(tx: Transaction) -> dict[str, dict[str, float]]:
@@ -25,15 +36,20 @@ def load_amounts(tx: Transaction) -> dict[str, dict[str, float]]:
     return {name: amounts for name, amounts in found.items() if amounts}
 
 
-def load_asked(tx: Transaction, ids: Sequence[int] | Ints) -> dict[int, dict[str, float]]:
-    """Return what each of the reservations asks for: resource -> amount, in order of name."""
-    table = reservation_resources.c
+def load_asked(tx: Transaction, ids: Sequence[int] | Ints, *, with_guests: bool = False) -> dict[int, dict[str, float]]:
+    """Return what each of the reservations asks for: resource -> amount, in order of name. With guests, each guest is a
+    resource of its host too.
+    """
     found: dict[int, dict[str, float]] = {int(i): {} for i in ids}
-    query = sa.select(table.reservation_id, table.resource, table.amount)
-    query = query.where(table.reservation_id == sa.any_(sa.bindparam("ids", list(found), sa.ARRAY(sa.BigInteger))))
-    for reservation_id, resource, amount in tx.execute(query.order_by(table.resource)).tuples():
+    query = _ASKED_WITH_GUESTS if with_guests else _ASKED
+    for reservation_id, resource, amount in tx.execute(query, {"ids": list(found)}).tuples():
         found[reservation_id][resource] = amount
     return found
+
+
+def load_sizes_and_guests(tx: Transaction, region_id: int, names: Names) -> dict[str, dict[str, float]]:
+    """Return hardware type -> its numeric attributes, and the RRU that each guest of the region has in one server."""
+    return with_amounts(load_sizes(tx, names), load_guest_amounts(tx, region_id))
 
 
 def add_asked(tx: Transaction, region_id: int, reservation_id: int, resources: Mapping[str, float]) -> None:

@@ -140,10 +140,11 @@ def list_servers(
         query = query.where(servers.c.region_id == load_region(tx, region_name).region_id)
     live = sa.and_(reservations.c.name == chosen.current_reservation, reservations.c.deleted_at.is_(None))
     wanted = sa.and_(reservations.c.name == chosen.target_reservation, reservations.c.deleted_at.is_(None))
+    holder = sa.func.coalesce(reservations.c.host_reservation_id, reservations.c.reservation_id)
     of_msb = racks.c.msb_id.in_(sa.select(msbs.c.msb_id).where(msbs.c.name == chosen.msb))
     for given, column, key, condition in (
-        (chosen.current_reservation, servers.c.current_reservation_id, reservations.c.reservation_id, live),
-        (chosen.target_reservation, servers.c.target_reservation_id, reservations.c.reservation_id, wanted),
+        (chosen.current_reservation, servers.c.current_reservation_id, holder, live),
+        (chosen.target_reservation, servers.c.target_reservation_id, holder, wanted),
         (chosen.rack, servers.c.rack_id, racks.c.rack_id, racks.c.name == chosen.rack),
         (chosen.msb, servers.c.rack_id, racks.c.rack_id, of_msb),
         (

@@ -12,18 +12,19 @@ from libs.domain.cost_units import listed_units
 from libs.domain.fleet import DELETED, FREE, FleetSnapshot, Reservations, Servers, Topology
 from libs.domain.resources import listed_resources, resources_table
 from libs.store.fleet.domain_limits import load_limits_table
-from libs.store.fleet.hardware_types import load_sizes
+from libs.store.fleet.guests import load_guests
 from libs.store.fleet.loss_places import LossPlaces
 from libs.store.fleet.policy_rollouts import load_canary
 from libs.store.fleet.power_limits import load_power
 from libs.store.fleet.present_classes import load_units
 from libs.store.fleet.regions import load_region
-from libs.store.fleet.resources import load_asked
+from libs.store.fleet.resources import load_asked, load_sizes_and_guests
 from libs.store.fleet.topology import TopologyIds, load_server_domains, load_topology, rows_of
 from libs.store.platform.bulk import copy_out, load_names
 from libs.store.platform.database import Transaction
 
-_LIVE = "region_id = %(region)s AND deleted_at IS NULL AND NOT scheduled"
+LIVE = "region_id = %(region)s AND deleted_at IS NULL AND NOT scheduled AND host_reservation_id IS NULL"
+"""SQL condition on a row of `reservations`. True: the reservation is a row of snapshots, and servers may join it."""
 # Servers of announced retirements. It is derived on each read, so that writers of servers need not maintain it.
 LEAVING = """
     (rack_id IN (SELECT rack_id FROM retirements WHERE status = 'announced' AND rack_id IS NOT NULL
@@ -51,8 +52,8 @@ def load_fleet_snapshot(tx: Transaction, region_name: str) -> FleetSnapshot:
     topology, topology_ids = load_topology(tx, region.region_id)
     type_ids, types = _hardware_types(tx, region.region_id)
     reservations = _reservations(tx, region.region_id, topology, topology_ids, type_ids)
-    asked = load_asked(tx, reservations.id)
-    resources = listed_resources(types, load_sizes(tx, types), asked.values())
+    asked = load_asked(tx, reservations.id, with_guests=True)
+    resources = listed_resources(types, load_sizes_and_guests(tx, region.region_id, types), asked.values())
     reservations = replace(reservations, resources=resources_table(list(asked.values()), resources))
     return FleetSnapshot(
         region=region.name,
@@ -66,6 +67,7 @@ def load_fleet_snapshot(tx: Transaction, region_name: str) -> FleetSnapshot:
         cost_units=listed_units(types, load_units(tx, region.region_id)),
         power=load_power(tx, region.region_id, types),
         resources=resources,
+        guests=load_guests(tx, region.region_id),
     )
 
 
@@ -85,7 +87,7 @@ def _reservations(
     tx: Transaction, region_id: int, topology: Topology, topology_ids: TopologyIds, type_ids: Ints
 ) -> Reservations:
     parameters = {"region": region_id}
-    chosen = f"FROM reservations WHERE {_LIVE} ORDER BY reservation_id"
+    chosen = f"FROM reservations WHERE {LIVE} ORDER BY reservation_id"
     places = LossPlaces(tuple(kind.name for kind in topology.kinds))
     found = copy_out(
         tx,
@@ -106,7 +108,7 @@ def _reservations(
         },
     )
     ids = found["id"].astype(np.int64)
-    among = f"WHERE reservation_id IN (SELECT reservation_id FROM reservations WHERE {_LIVE})"
+    among = f"WHERE reservation_id IN (SELECT reservation_id FROM reservations WHERE {LIVE})"
     pair = {"reservation": ">i8", "column": ">i8", "value": ">f8"}
     rru, share = np.zeros((len(ids), len(type_ids))), np.full((len(ids), len(topology_ids.datacenters)), np.nan)
     pairs = copy_out(tx, f"SELECT reservation_id, hardware_type_id, rru FROM reservation_rru {among}", parameters, pair)

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 
 from libs.domain.spare import LENT_SHARE_MAX, IdleServers, Loan, Spare
 from libs.store.fleet.domain_limits import HAS_HARD
+from libs.store.fleet.guests import ASKED
 from libs.store.fleet.loss_places import LossPlaces
 from libs.store.fleet.snapshot import BOOKED, LEAVING
 from libs.store.platform.bulk import copy_out
@@ -78,7 +79,7 @@ _WORTH = sa.text(f"""
                       WHERE allowed.reservation_id = reservations.reservation_id)
       AND NOT EXISTS (SELECT FROM reservation_domain_limits AS limits
                       WHERE limits.reservation_id = reservations.reservation_id AND {HAS_HARD})
-      AND NOT EXISTS (SELECT FROM reservation_resources AS asked
+      AND NOT EXISTS (SELECT FROM {ASKED} AS asked
                       WHERE asked.reservation_id = reservations.reservation_id)
       AND reservation_id IN (
         SELECT current_reservation_id FROM servers

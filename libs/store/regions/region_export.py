@@ -12,7 +12,7 @@ from libs.domain.rru_catalogue import RegionCatalogue
 from libs.store.capacity.rru_catalogue import load_versions
 from libs.store.fleet.hardware_types import load_cost_units, load_sizes
 from libs.store.fleet.regions import load_region
-from libs.store.fleet.snapshot import load_fleet_snapshot
+from libs.store.fleet.snapshot import LIVE, load_fleet_snapshot
 from libs.store.platform.bulk import load_names
 from libs.store.platform.database import Transaction
 
@@ -25,8 +25,7 @@ def load_region_image(tx: Transaction, region_name: str) -> RegionImage:
     snapshot = load_fleet_snapshot(tx, region_name)
     parameters = {"region": load_region(tx, region_name).region_id}
     server = "FROM servers WHERE region_id = %(region)s AND decommissioned_at IS NULL ORDER BY server_id"
-    live = "region_id = %(region)s AND deleted_at IS NULL AND NOT scheduled"  # as in the snapshot
-    reservation = f"FROM reservations WHERE {live} ORDER BY reservation_id"
+    reservation = f"FROM reservations WHERE {LIVE} ORDER BY reservation_id"
     deleted = """
         SELECT gone.name FROM servers
         LEFT JOIN reservations gone ON gone.reservation_id = {binding}_reservation_id AND gone.deleted_at IS NOT NULL

@@ -14,10 +14,12 @@ from libs.domain.plan import PlanKind
 from libs.domain.region import Region
 from libs.domain.reservation import ReservationKind
 from libs.domain.rru_catalogue import RegionCatalogue
+from libs.domain.stacked_region import unstacked
 from libs.domain.unavailability import Unavailability
 from libs.store.capacity.rru_catalogue import add_versions
 from libs.store.capacity.shared_buffers import NAME_PREFIX as BUFFER_PREFIX
 from libs.store.fleet.domain_limits import add_limits_table
+from libs.store.fleet.guests import stack_guests
 from libs.store.fleet.hardware_types import ensure_hardware_types, fill_attributes, fill_cost_units
 from libs.store.fleet.inventory_snapshot import IMPORTED
 from libs.store.fleet.power_limits import put_power_limits
@@ -54,6 +56,7 @@ def import_region(tx: Transaction, image: RegionImage, *, actor: str, now: datet
     Raises AlreadyExists if the region exists. Raises NotPossible for a name that is empty, too long or not printable.
     Raises it also for a server in use without a reservation, and for a row that the schema forbids.
     """
+    guests, image = image.snapshot.guests, unstacked(image)
     snapshot = image.snapshot
     _check(image)
     region_id = create_region(tx, snapshot.region, snapshot.policy, now=now)
@@ -69,6 +72,7 @@ def import_region(tx: Transaction, image: RegionImage, *, actor: str, now: datet
     _add_affinity(tx, region_id, reservation_ids, topology.datacenters, snapshot.reservations)
     add_limits_table(tx, region_id, reservation_ids, snapshot.reservations.domain_limits, snapshot.topology.kinds)
     add_asked_table(tx, region_id, reservation_ids, snapshot.reservations.resources, snapshot.resources)
+    stack_guests(tx, guests, dict(zip(map(str, snapshot.reservations.name), reservation_ids.tolist(), strict=True)))
     server_ids = _add_servers(tx, region_id, image, topology.racks, type_ids, reservation_ids, now)
     add_server_domains(tx, region_id, snapshot.topology, topology, server_ids, snapshot.servers.domain)
     unavailability = _unavailability(image)

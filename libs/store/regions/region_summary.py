@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from libs.domain.power import FULL_W, IDLE_W
 from libs.domain.region_summary import HardwareTypeSummary, RegionSummary, ShortReservation
+from libs.domain.resources import is_resource
 from libs.domain.server_counts import ServerCounts
 from libs.store.capacity.coverage import SHORT, coverage_query
 from libs.store.capacity.readiness import load_region_readiness
@@ -74,7 +75,7 @@ def load_type_counts(tx: Transaction, region_name: str) -> TypeCounts:
     """Return the names that a request may give. Raises NotFound."""
     types = _by_type(count_by_place(tx, region_name))
     amounts = load_amounts(tx)
-    found = {resource for one in types for resource in amounts.get(one.hardware_type, {})}
+    found = {name for one in types for name in amounts.get(one.hardware_type, {}) if is_resource(name)}
     return TypeCounts(
         types=types,
         domain_kinds=tuple(placed_kinds(tx, load_region(tx, region_name).region_id)),

@@ -37,9 +37,14 @@ reservations = sa.Table(
     sa.Column("workload_class", sa.Text, nullable=True),
     # The name of the reservation whose holdings its affinity follows; null: the shares are its own.
     sa.Column("affinity_follows", sa.Text, nullable=True),
+    # The reservation on whose servers it is: it is a guest there, and no server is bound to it.
+    sa.Column("host_reservation_id", sa.BigInteger, nullable=True),
+    # The share of each of its servers that it has: of a guest its own, of a host what its guests leave.
+    sa.Column("server_share", sa.Double, nullable=False, server_default=sa.text("1")),
     # True until its window begins. Until then it has a name and no servers.
     sa.Column("scheduled", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.UniqueConstraint("region_id", "reservation_id"),
+    sa.CheckConstraint("server_share > 0 AND server_share <= 1", name="server_share"),
     one_of("kind", "guaranteed", "shared_buffer", "elastic"),
     one_of("unit", "rru", "count"),
     sa.CheckConstraint("priority BETWEEN 0 AND 4", name="priority"),
@@ -67,6 +72,11 @@ reservations = sa.Table(
         postgresql_where=sa.text("affinity_follows IS NOT NULL AND deleted_at IS NULL"),
     ),
     sa.Index(
+        "ix_reservations_host_reservation_id",
+        "host_reservation_id",
+        postgresql_where=sa.text("host_reservation_id IS NOT NULL AND deleted_at IS NULL"),
+    ),
+    sa.Index(
         "ix_reservations_survives_loss_of",
         "region_id",
         postgresql_where=sa.text("survives_loss_of <> '{}' AND deleted_at IS NULL"),
@@ -86,8 +96,12 @@ reservation_rru = sa.Table(
     metadata,
     sa.Column("reservation_id", sa.BigInteger, sa.ForeignKey("reservations.reservation_id"), primary_key=True),
     sa.Column("hardware_type_id", sa.BigInteger, sa.ForeignKey("hardware_types.hardware_type_id"), primary_key=True),
+    # Of its share of a server.
     sa.Column("rru", sa.Double, nullable=False),
+    # Of a whole server, as its owner says; null: the same.
+    sa.Column("whole_rru", sa.Double, nullable=True),
     sa.CheckConstraint("rru > 0 AND rru < 'infinity'", name="rru"),
+    sa.CheckConstraint("whole_rru > 0 AND whole_rru < 'infinity'", name="whole_rru"),
 )
 
 reservation_affinity = sa.Table(

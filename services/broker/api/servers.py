@@ -89,8 +89,12 @@ def get_servers(
     paging: Paging,
     region: Annotated[SomeName | None, Query(description="Of this region only")] = None,
     name: Annotated[SomeName | None, Query(description="Of this name only")] = None,
-    current_reservation: Annotated[SomeName | None, Query(description="Bound to this live reservation now")] = None,
-    target_reservation: Annotated[SomeName | None, Query(description="With this live reservation as target")] = None,
+    current_reservation: Annotated[
+        SomeName | None, Query(description="Bound now to this live reservation, or to the host of this guest")
+    ] = None,
+    target_reservation: Annotated[
+        SomeName | None, Query(description="With this live reservation as target, or the host of this guest")
+    ] = None,
     msb: Annotated[SomeName | None, Query(description="In this MSB only")] = None,
     rack: Annotated[SomeName | None, Query(description="In this rack only")] = None,
     hardware_type: Annotated[SomeName | None, Query(description="Of this hardware type only")] = None,

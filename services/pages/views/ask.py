@@ -165,6 +165,8 @@ def _spec(form: Mapping[str, str]) -> Json:
     for field in ("starts_at", "ends_at"):
         if form.get(field):
             spec[field] = read_moment(form, field)
+    if form.get("guest_of"):
+        spec |= {"guest_of": form["guest_of"], "guest_share": read_number(form, "guest_share", needed=True)}
     return spec
 
 
@@ -267,6 +269,8 @@ def _command(region: str, subject: Subject | None, form: Mapping[str, Any]) -> t
         for name in _named(form, RESOURCE_PREFIX)
         for part in ("--resource", f"{name}={form[f'{RESOURCE_PREFIX}{name}']}")
     ]
+    if form.get("guest_of"):
+        given += ["--guest-of", form["guest_of"], "--guest-share", form.get("guest_share") or "SHARE"]
     for prefix, (_, option) in KEPT_TOGETHER.items():
         given += [part for kind in _named(form, prefix) for part in (option, f"{kind}={form[f'{prefix}{kind}']}")]
     return ("create", form.get("name") or "NAME", *place, *owner, *given, *capacity)

@@ -42,7 +42,7 @@ def explanation_out(
     held = ready_condition(reservation, history, ReservationMotion()).message
     now = f"Now it {held[0].lower()}{held[1:]} {motion.message}".rstrip()
     return ExplanationOut(
-        summary=paragraph(e, now=now),
+        summary=paragraph(e, now=now) if reservation.spec.guest_of is None else _of_guest(e, reservation, now),
         reservation=e.reservation,
         capacity_rru=e.capacity_rru,
         survives_msb_loss=e.survives_msb_loss,
@@ -75,6 +75,12 @@ def explanation_out(
             after=_cost(last.after),
         ),
     )
+
+
+def _of_guest(e: Explanation, guest: Reservation, now: str) -> str:
+    """Return the summary for a guest: what it has, and then why its host `e` has these servers."""
+    share = f"{guest.name} is a guest of {e.reservation} and has {guest.server_share:g} of each of its servers."
+    return f"{share} {now} {paragraph(e)}"
 
 
 def server_explanation_out(effects: Sequence[MoveEffect], *, asked: bool) -> ServerExplanationOut:

@@ -8,6 +8,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from libs.domain.guest import unit_in_words
 from libs.domain.readiness import Readiness, ReadinessHistory, readiness_of
 from libs.domain.reservation import Coverage, HeldResource, Reservation, ReservationKind
 from libs.domain.reservation_motion import ReservationMotion
@@ -66,6 +67,13 @@ class ServerCountOut(ResponseModel):
     target: int = Field(description="Servers that target bindings give")
 
 
+class GuestOut(ResponseModel):
+    """A reservation of the same owner that has a share of each server."""
+
+    name: str
+    share: float
+
+
 class ReservationStatus(ResponseModel):
     """The present state of a reservation."""
 
@@ -78,6 +86,7 @@ class ReservationStatus(ResponseModel):
     held_after_further_losses: list[FurtherLossOut] = Field(
         description="The worst loss of each further kind of domain in survives_loss_of"
     )
+    guests: list[GuestOut] = Field(description="The guests on its servers, in order of name")
     resources: list[ResourceStatus] = Field(description="The resources that it asks for beside RRU, in order of name")
     availability_30d: float | None = Field(
         description="Share of the watched time of the last 30 days in which Ready was True; null: never watched"
@@ -146,6 +155,7 @@ def reservation_out(
             held_rru=reservation.held.total_rru,
             held_after_msb_loss_rru=reservation.held.total_rru - reservation.held.worst_msb_rru,
             held_after_further_losses=further_losses(reservation),
+            guests=[GuestOut(name=name, share=share) for name, share in reservation.guests.items()],
             resources=resource_statuses(reservation),
             availability_30d=history.availability.share,
             watched_30d_s=history.availability.watched_s,
@@ -219,7 +229,10 @@ def ready_condition(reservation: Reservation, history: ReadinessHistory, motion:
 def _amounts(held: Coverage, promised_rru: float, *, survive: bool) -> str:
     """Return what is held of the RRU and of each resource, with or without the worst loss."""
     parts = [f"{held.left_rru if survive else held.total_rru:g} of {promised_rru:g} RRU"]
-    parts += [f"{one.left if survive else one.total:g} of {one.asked:g} {one.resource}" for one in held.resources]
+    parts += [
+        f"{one.left if survive else one.total:g} of {one.asked:g} {unit_in_words(one.resource)}"
+        for one in held.resources
+    ]
     return " and ".join(parts)
 
 
@@ -227,7 +240,7 @@ def _scarcest(held: Coverage, promised_rru: float, scarce: HeldResource | None) 
     """Return what is left after the worst loss, of the RRU or of the resource that lacks most."""
     if scarce is None:
         return f"{held.left_rru:g} of {promised_rru:g} RRU"
-    return f"{scarce.left:g} of {scarce.asked:g} {scarce.resource}"
+    return f"{scarce.left:g} of {scarce.asked:g} {unit_in_words(scarce.resource)}"
 
 
 def _given(target: Coverage, scarce: HeldResource | None) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
+from pydantic import Field
 
 from libs.domain.unavailability import Unavailability
 from libs.store.capacity.reservations import load_reservation
@@ -33,6 +34,7 @@ class ReservedServer(ResponseModel):
     in_use: bool
     host_profile: str
     unavailability: Unavailability
+    share: float = Field(description="Share of the server that the reservation has; 1 unless it has guests, or is one")
     generation: int
 
 
@@ -46,7 +48,9 @@ def get_reservation_servers(
         Query(description="current: usable now, for allocators; target: decided"),
     ] = "current",
 ) -> PageOf[ReservedServer]:
-    """List the servers bound to a reservation, by current or target binding, by id. A deleted reservation has none."""
+    """List the servers bound to a reservation, by current or target binding, by id. A deleted reservation has none, and
+    a guest those of its host.
+    """
     after = paging.after(_NOUN)
     with context.database.snapshot() as tx:
         reservation = load_reservation(tx, reservation_id)
@@ -55,5 +59,9 @@ def get_reservation_servers(
         current, target = (reservation.name, None) if binding == "current" else (None, reservation.name)
         chosen = ServerFilter(current_reservation=current, target_reservation=target)
         page = list_servers(tx, reservation.region, chosen, after=after, limit=paging.limit)
-    items = [ReservedServer.model_validate({n: getattr(s, n) for n in ReservedServer.model_fields}) for s in page.items]
+    of_server, share = ReservedServer.model_fields.keys() - {"share"}, reservation.server_share
+    items = [
+        ReservedServer.model_validate({name: getattr(one, name) for name in of_server} | {"share": share})
+        for one in page.items
+    ]
     return PageOf(items=items, next_cursor=next_cursor(_NOUN, page.next_cursor))

@@ -205,7 +205,7 @@ def delete_reservation(
     context: Context,
     reason: ReasonQuery = None,
 ) -> Response:
-    """Return the capacity at once. Never blocked: the answer is a granted request."""
+    """Return the capacity at once: the answer is a granted request. Only guests block it, which are deleted first."""
 
     def effect(tx: Transaction) -> Answer:
         submission = submit_delete(tx, load_reservation(tx, reservation_id), generation=expected)

@@ -12,10 +12,10 @@ from libs.domain.approval import ApprovalKind
 from libs.domain.capacity_request import CapacityRequest, CapacityRequestPhase
 from libs.domain.finding import NewFinding
 from libs.domain.fleet import FleetSnapshot, TargetPlan
+from libs.domain.guest import on_servers_of
 from libs.domain.plan import PlanKind
 from libs.domain.reservation import ROUNDING
 from libs.domain.reservation_phase import ReservationPhase
-from libs.domain.what_if import with_reservation
 from libs.observability.tallies import ASSESSMENT_S, ASSESSMENTS, STALE
 from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
@@ -28,7 +28,7 @@ from libs.store.capacity.capacity_requests import UNASSESSED, change_phase, load
 from libs.store.capacity.coverage import load_coverage
 from libs.store.capacity.findings import record_findings
 from libs.store.capacity.quotas import load_quota
-from libs.store.capacity.reservations import create_reservation, update_spec
+from libs.store.capacity.reservations import create_reservation, lock_at_generation, update_spec
 from libs.store.fleet.power_limits import load_power_bounds
 from libs.store.fleet.regions import load_region
 from libs.store.plans.plans import commit_plan
@@ -100,13 +100,14 @@ class AssessCapacityRequest:
     def _accept(self, request: CapacityRequest, case: Case, judgement: Judgement) -> CapacityRequest:
         """Write the reservation, grant, finding, phase and audit trail in one transaction."""
         assert judgement.plan is not None
-        now, question = self.clock.now(), case.question
+        now = self.clock.now()
         with self.database.write() as tx:
             _require_quota(tx, case, judgement)
             region_id = load_region(tx, request.region).region_id
             reservation_id, generation = self._put_reservation(tx, region_id, case, scheduled=False)
+            holder = _Holder.of(case, reservation_id, generation)
             withdraw_scheduled_requests(tx, reservation_id, by=request, reason="Superseded", actor=ACTOR, now=now)
-            snapshot, _ = with_reservation(case.snapshot, question.name, question.spec, reservation_id=reservation_id)
+            snapshot, _ = case.imagined(reservation_id=holder.reservation_id)
             commit_plan(
                 tx,
                 snapshot,
@@ -116,10 +117,10 @@ class AssessCapacityRequest:
                 parent=snapshot.target_plan_id,
                 capacity_request_id=request.capacity_request_id,
             )
-            _require_held(tx, case, judgement, reservation_id)
+            _require_held(tx, case, judgement, holder.reservation_id)
             changed = judgement.plan.target != case.snapshot.servers.target
-            record_bookings(tx, case.snapshot, judgement.rebooked, now=now, changed=changed, own=reservation_id)
-            require_no_conflict(tx, reservation_id, lead_s=case.snapshot.policy.booking_lead_s, now=now)
+            record_bookings(tx, case.snapshot, judgement.rebooked, now=now, changed=changed, own=holder.reservation_id)
+            require_no_conflict(tx, holder.reservation_id, lead_s=case.snapshot.policy.booking_lead_s, now=now)
             _require_power(tx, region_id, snapshot, judgement.plan)
             finding = NewFinding(
                 reservation_id=reservation_id,
@@ -129,7 +130,14 @@ class AssessCapacityRequest:
                 message=judgement.message,
                 numbers=dict(judgement.numbers),
             )
-            record_findings(tx, region_id, [finding], now=now)
+            of_holder = replace(
+                finding,
+                reservation_id=holder.reservation_id,
+                observed_generation=holder.generation,
+                message=judgement.message.removeprefix(on_servers_of(case.asked.name)),
+            )
+            both = {one.reservation_id: one for one in (finding, of_holder)}
+            record_findings(tx, region_id, list(both.values()), now=now)
             request = self._decide(tx, request, judgement, reservation_id)
             crash_point("portal.assess.accept.before")
         crash_point("portal.assess.accept.after")
@@ -189,6 +197,8 @@ class AssessCapacityRequest:
     def _put_reservation(self, tx: Transaction, region_id: int, case: Case, *, scheduled: bool) -> tuple[int, int]:
         """Create or update the reservation, and return its id and generation."""
         question, now = case.question, self.clock.now()
+        if case.stack.host is not None:
+            lock_at_generation(tx, case.stack.host.reservation_id, case.stack.host.generation)
         if question.reservation_id is None:
             new_id = create_reservation(
                 tx,
@@ -254,6 +264,20 @@ class AssessCapacityRequest:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class _Holder:
+    """The reservation that holds the servers of a decided one, after the decision: itself, or the host of a guest."""
+
+    reservation_id: int
+    generation: int
+
+    @classmethod
+    def of(cls, case: Case, reservation_id: int, generation: int) -> _Holder:
+        """Return the holder of the reservation that was just written. A change of a guest raises that of its host."""
+        host = case.stack.host
+        return cls(reservation_id, generation) if host is None else cls(host.reservation_id, host.generation + 1)
+
+
 def _audit_reservation(tx: Transaction, reservation_id: int, action: str, case: Case, now: datetime) -> None:
     question = case.question
     audit.append(
@@ -278,8 +302,8 @@ def _require_held(tx: Transaction, case: Case, judgement: Judgement, reservation
     """
     found = load_coverage(tx, [reservation_id], "target")[reservation_id].shortfall_rru
     judged = judgement.numbers.get("short_rru", 0.0)
-    if found > judged + ROUNDING * case.question.spec.capacity_rru:
-        raise Overtaken(f"{case.question.name} would lack {found:.6g} RRU and not {judged:.6g}: judge it again")
+    if found > judged + ROUNDING * case.asked.spec.capacity_rru:
+        raise Overtaken(f"{case.asked.name} would lack {found:.6g} RRU and not {judged:.6g}: judge it again")
 
 
 def _require_power(tx: Transaction, region_id: int, snapshot: FleetSnapshot, plan: TargetPlan) -> None:
@@ -300,7 +324,7 @@ def _require_quota(tx: Transaction, case: Case, judgement: Judgement) -> None:
     The quota stays locked until the end of the transaction.
     """
     question = case.question
-    before, name = question.capacity_request_id, question.name
+    before, name = question.capacity_request_id, case.asked.name
     found = load_quota(tx, question.region, question.owner, before=before, except_names=[name], lock=True)
     if over_quota(replace(case, quota=found), judgement.cost_units) is not None:
         expected = case.quota.generation

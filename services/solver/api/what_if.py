@@ -102,6 +102,9 @@ def to_what_if(tx: Transaction, region: Region, body: SimulationIn) -> WhatIf:
     for k, new in enumerate(body.create):
         try:
             spec = new.spec.to_spec()
+            if spec.guest_of is not None:
+                message = "is for requests: ask with dry_run whether a guest finds room, or simulate more of its host"
+                raise invalid(_error("spec.guest_of", "not_simulated", message))
             wrong = [*wrong_kinds(tx, region, spec.survives_loss_of), *wrong_resources(tx, spec.resources)]
             if wrong:
                 raise invalid(*wrong)

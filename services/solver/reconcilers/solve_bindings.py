@@ -22,7 +22,7 @@ from libs.plan_check.committed import check_committed
 from libs.plan_check.regression import planned_shortfall_rru
 from libs.ras.arrival_bounds import settle_within
 from libs.ras.commit_report import committed_report, kept_part
-from libs.ras.findings import findings_of
+from libs.ras.findings import findings_of, found_ids
 from libs.ras.held_while_short import with_held
 from libs.ras.lost_msbs import await_lost_msbs
 from libs.ras.power_bounds import PowerBound
@@ -200,7 +200,7 @@ class SolveBindings:
                 dropped=int((~settled.kept).sum()),
                 churns=counted_servers(snapshot, kept.target),
             )
-            coverage = load_coverage(tx, snapshot.reservations.id.tolist(), "target")
+            coverage = load_coverage(tx, found_ids(snapshot), "target")
             findings = findings_of(snapshot, kept.target, count_free_servers(tx, region_id), coverage)
             record_findings(tx, region_id, findings, now=now)
             report = committed_report(snapshot, kept, result.report, changes, settled, coverage)

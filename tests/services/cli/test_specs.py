@@ -47,3 +47,7 @@ def test_resources_are_pairs_of_a_name_and_an_amount() -> None:
     }
     with pytest.raises(typer.BadParameter, match="memory_gib=4000"):
         spec_of(resource=["cores"])
+
+
+def test_a_guest_is_two_options() -> None:
+    assert spec_of(guest_of="web", guest_share=0.3) == {"guest_of": "web", "guest_share": 0.3}

@@ -1,0 +1,60 @@
+"""A host and its guests, of which a question may change one: it is judged as a question about the host. See
+docs/designs/0061.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from libs.domain.guest import Guest, GuestFault, guest_fault, in_effect
+from libs.domain.reservation import Reservation, ReservationSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stack:
+    """The reservations that share servers with that of a question.
+
+    host     the host of the guest in question, as it is now; None: the question is about no guest, or the host is gone
+    guests   the present guests of the host, or of the reservation in question; without the guest in question
+    was      the guest in question as it is now; None: there is none yet
+    """
+
+    host: Reservation | None = None
+    guests: tuple[Guest, ...] = ()
+    was: Guest | None = None
+
+    def asked(self, name: str, owner: str, spec: ReservationSpec) -> ReservationSpec:
+        """Return the spec that solves would see if the reservation `name` had this spec: its own, or that of its
+        host.
+        """
+        if self.host is None:
+            return in_effect(spec, self.guests)
+        return in_effect(self.host.spec, (*self.guests, *self.asking(name, owner, spec)))
+
+    def asking(self, name: str, owner: str, spec: ReservationSpec) -> tuple[Guest, ...]:
+        """Return the guest that the reservation `name` would be with this spec; () if it would be none."""
+        if spec.guest_of is None:
+            return ()
+        return (Guest(reservation_id=0, name=name, owner=owner, spec=spec),)
+
+    def holder_id(self, reservation_id: int | None) -> int | None:
+        """Return the id of the reservation that holds the servers: the host, or the one in question (None: new)."""
+        return reservation_id if self.host is None else self.host.reservation_id
+
+    def before(self, found: Reservation | None) -> Reservation | None:
+        """Return the reservation that solves see now, with the spec that they see: the one in question, or its host.
+
+        found  the reservation in question as it is now
+        """
+        seen = found if self.host is None else self.host
+        if seen is None:
+            return None
+        return replace(seen, spec=in_effect(seen.spec, self.guests if self.was is None else (*self.guests, self.was)))
+
+    def fault(self, name: str, spec: ReservationSpec) -> GuestFault | None:
+        """Return why the reservation `name` can no longer be a guest; None: it can, or it is none."""
+        if spec.guest_of is None:
+            return None
+        if self.host is None:
+            return GuestFault("guest_of", "guest_of", f"{spec.guest_of} is gone", "name another reservation")
+        return guest_fault(name, spec, self.host.spec, self.guests)

@@ -1,0 +1,267 @@
+"""An owner may ask for a share of the servers of another reservation: a guest."""
+
+from collections.abc import Callable
+
+import pytest
+import sqlalchemy as sa
+from fastapi.testclient import TestClient
+
+from libs.store.platform.database import Database
+from tests.builders.stored import read
+from tests.services.portal.conftest import create
+
+HOST = {"capacity_rru": 8, "rru": {"hw-a": 1, "hw-b": 2}}
+
+
+def guest(name: str = "cache", of: str = "web", share: float | None = 0.25, **spec: object) -> dict:
+    asked = {"capacity_rru": 4, "rru": {"hw-a": 4}, "guest_of": of, "guest_share": share, **spec}
+    return create(name, spec={key: value for key, value in asked.items() if value is not None})
+
+
+def refusal(client: TestClient, body: dict) -> dict:
+    answer = client.post("/v1/capacity-requests", json=body)
+    assert answer.status_code == 422, answer.text
+    [error] = answer.json()["errors"]
+    return error
+
+
+def decided(client: TestClient, assess_all: Callable[[], None], body: dict) -> dict:
+    asked = client.post("/v1/capacity-requests", json=body)
+    assert asked.status_code == 201, asked.text
+    assess_all()
+    return client.get(asked.headers["location"]).json()["status"]
+
+
+def row_of(client: TestClient, name: str) -> dict:
+    [found] = client.get("/v1/reservations", params={"region": "west", "name": name}).json()["items"]
+    return client.get(f"/v1/reservations/{found['reservation_id']}").json()
+
+
+def granted(client: TestClient, assess_all: Callable[[], None], body: dict) -> dict:
+    status = decided(client, assess_all, body)
+    assert status["phase"] == "granted", status
+    return row_of(client, body["reservation"])
+
+
+def resize(client: TestClient, name: str, spec: dict) -> object:
+    row = row_of(client, name)
+    url = f"/v1/reservations/{row['reservation_id']}"
+    return client.patch(url, json={"spec": spec}, headers={"If-Match": f'"{row["generation"]}"'})
+
+
+def delete(client: TestClient, name: str) -> object:
+    row = row_of(client, name)
+    return client.delete(f"/v1/reservations/{row['reservation_id']}", headers={"If-Match": f'"{row["generation"]}"'})
+
+
+def arrive(database: Database) -> None:
+    with database.write() as tx:
+        tx.execute(sa.text("UPDATE servers SET current_reservation_id = target_reservation_id"))
+
+
+@pytest.fixture
+def web(client: TestClient, assess_all: Callable[[], None]) -> dict:
+    return granted(client, assess_all, create(spec=HOST))
+
+
+@pytest.mark.usefixtures("web")
+def test_a_guest_is_granted_on_the_servers_of_its_host(
+    client: TestClient, database: Database, assess_all: Callable[[], None]
+) -> None:
+    cache = granted(client, assess_all, guest())
+    arrive(database)
+    web, cache = row_of(client, "web"), row_of(client, "cache")
+    assert (cache["spec"]["guest_of"], cache["spec"]["guest_share"]) == ("web", 0.25)
+    assert (cache["spec"]["rru"], web["spec"]["rru"]) == ({"hw-a": 4}, {"hw-a": 1, "hw-b": 2})
+    assert web["spec"]["resources"] == {}
+    assert web["status"]["guests"] == [{"name": "cache", "share": 0.25}]
+    assert cache["status"]["servers"] == web["status"]["servers"]
+    region = read(database)
+    assert region.reservations.rru[region.reservations.name == "web"].tolist() == [[0.75, 1.5]]
+    mine = region.servers.target == region.reservations.name.tolist().index("web")
+    of_type = region.hardware_types[region.servers.hardware_type[mine]].tolist()
+    expected = of_type.count("hw-a") * 4 * 0.25
+    assert cache["status"]["held_rru"] == expected
+    assert cache["status"]["held_after_msb_loss_rru"] >= 4
+    assert web["status"]["held_rru"] == of_type.count("hw-a") * 0.75 + of_type.count("hw-b") * 1.5
+    assert web["status"]["held_after_msb_loss_rru"] >= 8
+    for row in (web, cache):
+        ready = next(one for one in row["status"]["conditions"] if one["type"] == "Ready")
+        assert ready["status"] == "True", ready
+    assert "RRU of its guest cache" in next(c for c in web["status"]["conditions"] if c["type"] == "Ready")["message"]
+    assert "guest:" not in f"{web}{cache}"
+
+
+@pytest.mark.usefixtures("web")
+def test_the_servers_of_a_guest_are_those_of_its_host(
+    client: TestClient, database: Database, assess_all: Callable[[], None]
+) -> None:
+    cache = granted(client, assess_all, guest())
+    arrive(database)
+    web = row_of(client, "web")
+    of_host = client.get(f"/v1/reservations/{web['reservation_id']}/servers").json()["items"]
+    of_guest = client.get(f"/v1/reservations/{cache['reservation_id']}/servers").json()["items"]
+    assert {one["share"] for one in of_host} == {0.75}
+    assert {one["share"] for one in of_guest} == {0.25}
+    assert [one["name"] for one in of_guest] == [one["name"] for one in of_host] != []
+
+
+@pytest.mark.usefixtures("web")
+def test_a_resize_of_either_keeps_both(client: TestClient, database: Database, assess_all: Callable[[], None]) -> None:
+    granted(client, assess_all, guest())
+    assert resize(client, "cache", {"capacity_rru": 12}).status_code == 202  # type: ignore[attr-defined]
+    assess_all()
+    assert row_of(client, "cache")["spec"]["capacity_rru"] == 12
+    assert row_of(client, "cache")["status"]["shortfall_rru"] == 0
+    assert resize(client, "web", {"capacity_rru": 12}).status_code == 202  # type: ignore[attr-defined]
+    assess_all()
+    web, cache = row_of(client, "web"), row_of(client, "cache")
+    assert (web["spec"]["capacity_rru"], web["status"]["shortfall_rru"]) == (12, 0)
+    assert (cache["spec"]["capacity_rru"], cache["status"]["shortfall_rru"]) == (12, 0)
+    assert resize(client, "cache", {"guest_share": 0.5}).status_code == 202  # type: ignore[attr-defined]
+    assess_all()
+    assert row_of(client, "web")["status"]["guests"] == [{"name": "cache", "share": 0.5}]
+    region = read(database)
+    assert region.reservations.rru[region.reservations.name == "web"].tolist() == [[0.5, 1.0]]
+
+
+@pytest.mark.usefixtures("web")
+def test_a_host_is_deleted_after_its_guests(client: TestClient, assess_all: Callable[[], None]) -> None:
+    granted(client, assess_all, guest())
+    refused = delete(client, "web")
+    assert (refused.status_code, refused.json()["code"]) == (409, "has_guests")  # type: ignore[attr-defined]
+    assert "cache" in refused.json()["detail"]  # type: ignore[attr-defined]
+    gone = delete(client, "cache")
+    assert gone.status_code == 200, gone.text  # type: ignore[attr-defined]
+    web = row_of(client, "web")
+    assert (web["status"]["guests"], web["status"]["shortfall_rru"]) == ([], 0)
+    assert delete(client, "web").status_code == 200  # type: ignore[attr-defined]
+
+
+@pytest.mark.usefixtures("web")
+@pytest.mark.parametrize(
+    ("body", "field", "told"),
+    [
+        (guest(of="wep"), "spec.guest_of", "did you mean web?"),
+        (guest(of="cache"), "spec.guest_of", "this reservation itself"),
+        (guest(of="shared-buffer-hw-a"), "spec.guest_of", "no reservation is called"),
+        (guest() | {"owner": "one"}, "spec.guest_of", "one owner"),
+        (guest(share=None), "spec.guest_share", "is required"),
+        (guest(share=1), "spec.guest_share", "0.99"),
+        (guest(rru={"hw-a": 1, "hw-c": 1}), "spec.rru.hw-c", "hardware type"),
+        (guest(of="old", rru={"hw-b": 1}, survives_msb_loss=False), "spec.rru", "old does not use hw-b"),
+        (guest(of="old"), "spec.survives_msb_loss", "survives no more than its host"),
+        (guest(datacenters=["dc-00"]), "spec.datacenters", "none of its own"),
+        (guest(priority=1), "spec.priority", "none of its own"),
+        (guest(msb_share_max=0.5), "spec.msb_share_max", "none of its own"),
+        (guest(ends_at="2099-01-01T00:00:00Z"), "spec.ends_at", "none of its own"),
+    ],
+)
+def test_what_cannot_be_a_guest_is_told(client: TestClient, body: dict, field: str, told: str) -> None:
+    error = refusal(client, body)
+    assert error["field"] == field, error
+    assert told in error["message"], error
+
+
+@pytest.mark.usefixtures("web")
+def test_there_are_no_guests_of_guests_and_no_more_than_the_servers(
+    client: TestClient, assess_all: Callable[[], None]
+) -> None:
+    granted(client, assess_all, guest(share=0.6))
+    assert "is a guest of web itself: name web" in refusal(client, guest("third", of="cache"))["message"]
+    error = refusal(client, guest("third", share=0.4))
+    assert (error["field"], "0.39 of each server of web is free" in error["message"]) == ("spec.guest_share", True)
+    old = {"kind": "resize", "region": "west", "reservation": "old", "spec": {"guest_of": "web", "guest_share": 0.05}}
+    assert "cannot change" in refusal(client, old)["message"]
+
+
+@pytest.mark.usefixtures("web")
+@pytest.mark.parametrize(
+    ("spec", "field"),
+    [
+        ({"rru": {"hw-b": 1}}, "spec.rru"),
+        ({"survives_msb_loss": False}, "spec.survives_msb_loss"),
+        ({"ends_at": "2099-01-01T00:00:00Z"}, "spec.ends_at"),
+        ({"guest_of": "old", "guest_share": 0.5}, "spec.guest_of"),
+    ],
+)
+def test_a_host_keeps_what_its_guests_need(
+    client: TestClient, assess_all: Callable[[], None], spec: dict, field: str
+) -> None:
+    granted(client, assess_all, guest())
+    answer = resize(client, "web", spec)
+    assert answer.status_code == 422, answer.text  # type: ignore[attr-defined]
+    [error] = answer.json()["errors"]  # type: ignore[attr-defined]
+    assert error["field"] == field, error
+
+
+@pytest.mark.usefixtures("web")
+def test_two_requests_for_the_same_share_are_not_both_granted(
+    client: TestClient, assess_all: Callable[[], None]
+) -> None:
+    asked = [client.post("/v1/capacity-requests", json=guest(name, share=0.6)) for name in ("cache", "batch")]
+    assert [one.status_code for one in asked] == [201, 201]
+    assess_all()
+    found = [client.get(one.headers["location"]).json()["status"] for one in asked]
+    assert [one["phase"] for one in found] == ["granted", "rejected"], found
+    assert found[1]["reason"] == "CannotBeGuest"
+
+
+@pytest.mark.usefixtures("web")
+def test_more_than_the_region_has_is_refused_in_the_name_of_the_guest(
+    client: TestClient, assess_all: Callable[[], None]
+) -> None:
+    status = decided(client, assess_all, guest(capacity_rru=1000))
+    assert (status["phase"], status["reason"]) == ("rejected", "BeyondResource"), status
+    assert "of 1000 RRU of its guest cache" in status["message"]
+    assert status["numbers"]["asked_rru_of_cache"] == 1000
+
+
+def test_a_dry_run_answers_and_keeps_nothing(client: TestClient, web: dict) -> None:
+    answer = client.post("/v1/capacity-requests", params={"dry_run": True}, json=guest())
+    assert (answer.status_code, answer.json()["status"]["phase"]) == (200, "granted"), answer.text
+    assert row_of(client, "web") == web
+
+
+@pytest.mark.usefixtures("web")
+def test_an_explanation_of_a_guest_tells_of_its_host(client: TestClient, assess_all: Callable[[], None]) -> None:
+    cache = granted(client, assess_all, guest())
+    found = client.get(f"/v1/reservations/{cache['reservation_id']}/explain").json()
+    assert found["summary"].startswith("cache is a guest of web and has 0.25 of each of its servers. Now it holds ")
+    assert "guest:" not in str(found)
+    of_host = client.get(f"/v1/reservations/{row_of(client, 'web')['reservation_id']}/explain").json()
+    [decider] = [one for one in of_host["deciders"] if one["name"] == "Guest"]
+    assert decider["subject"] == "cache"
+    assert decider["claim"].startswith("If cache were no guest of it")
+
+
+@pytest.mark.usefixtures("web")
+def test_the_quota_counts_the_host_with_the_measure_of_its_guest(
+    client: TestClient, admin: TestClient, assess_all: Callable[[], None]
+) -> None:
+    def used() -> float:
+        return admin.get("/v1/quotas/west/team").json()["used_cost_units"]
+
+    limit = admin.put("/v1/quotas/west/team", json={"limit_cost_units": 18}, headers={"If-Match": '"0"'})
+    assert limit.status_code in (200, 201), limit.text
+    before = used()
+    refused = decided(client, assess_all, guest(capacity_rru=40))
+    assert (refused["phase"], refused["reason"]) == ("rejected", "QuotaExceeded"), refused
+    granted(client, assess_all, guest(capacity_rru=4))
+    assert before < used() <= 18
+
+
+@pytest.mark.usefixtures("web")
+def test_lists_sort_and_filter_guests_as_others(
+    client: TestClient, database: Database, assess_all: Callable[[], None]
+) -> None:
+    granted(client, assess_all, guest())
+    arrive(database)
+    held = {name: row_of(client, name)["status"]["held_rru"] for name in ("web", "cache", "old", "shared-buffer-hw-a")}
+    for order, key in (("held_rru", "held_rru"), ("held_after_msb_loss_rru", "held_after_msb_loss_rru")):
+        items = client.get("/v1/reservations", params={"region": "west", "order": order}).json()["items"]
+        assert {one["name"]: one["status"]["held_rru"] for one in items} == held
+        values = [one["status"][key] for one in items]
+        assert values == sorted(values) or values == sorted(values, reverse=True)
+    short = client.get("/v1/reservations", params={"region": "west", "short": True}).json()["items"]
+    assert "cache" not in [one["name"] for one in short]
