@@ -16,6 +16,7 @@ from libs.domain.domain_kind import UNPLACED
 from libs.domain.fleet import DELETED, FleetSnapshot, RegionImage
 from libs.domain.power import FULL_W, IDLE_W
 from libs.domain.reservation import CapacityUnit, ReservationKind
+from libs.domain.resources import is_resource
 from libs.domain.rru_catalogue import RegionCatalogue
 from libs.domain.stacked_region import unstacked
 from libs.domain.unavailability import Unavailability
@@ -39,6 +40,7 @@ def image_of(snapshot: FleetSnapshot) -> RegionImage:
         label += "_"
     current, target = np.full(len(s), None, object), np.full(len(s), None, object)
     current[s.current == DELETED], target[s.target == DELETED] = label, label
+    owner = {guest.host: guest.owner for guest in snapshot.guests}  # a guest and its host have one
     units = snapshot.cost_units
     return RegionImage(
         snapshot=snapshot,
@@ -47,7 +49,7 @@ def image_of(snapshot: FleetSnapshot) -> RegionImage:
         server_deleted_target=target,
         reservation_kind=np.full(len(q), ReservationKind.GUARANTEED.value, object),
         reservation_unit=np.full(len(q), CapacityUnit.RRU.value, object),
-        reservation_owner=np.full(len(q), OWNER, object),
+        reservation_owner=np.array([owner.get(str(name), OWNER) for name in q.name], object),
         reservation_host_profile=np.full(len(q), HOST_PROFILE, object),
         reservation_class=np.full(len(q), None, object),
         reservation_follows=np.full(len(q), None, object),
@@ -62,7 +64,9 @@ def _attributes(snapshot: FleetSnapshot) -> dict[str, dict[str, float]]:
     """Return hardware type -> its watts, and the resources that reservations ask for, as attributes."""
     watts, types = _watts(snapshot), snapshot.hardware_types
     amounts = amounts_by_type(snapshot.reservations.resources, snapshot.resources, types)
-    return {name: watts.get(name, {}) | amounts.get(name, {}) for name in map(str, types) if name in {*watts, *amounts}}
+    own = {name: {key: one for key, one in of.items() if is_resource(key)} for name, of in amounts.items()}
+    found = {name: watts.get(name, {}) | own.get(name, {}) for name in map(str, types)}
+    return {name: figures for name, figures in found.items() if figures}
 
 
 def _watts(snapshot: FleetSnapshot) -> dict[str, dict[str, float]]:

@@ -1,6 +1,7 @@
 """Guests in the files of a region."""
 
 import io
+from dataclasses import replace
 
 import pyarrow.parquet as pq
 import pytest
@@ -79,7 +80,7 @@ def test_a_region_without_guests_has_no_columns_for_them():
         ({"cache": guest(guest_share=None)}, "guest_share", "guests have at least 0.01"),
         ({"cache": guest(guest_of="other", rru={"hw-b": 1.0})}, "guest_of", "other does not use hw-b"),
         ({"cache": guest(priority=4)}, "priority", "a guest has none of its own"),
-        ({"cache": guest(datacenters=("dc-00",))}, "datacenters", "a guest has none of its own"),
+        ({"cache": guest(msb_share_max=0.5)}, "msb_share_max", "a guest has none of its own"),
     ],
 )
 def test_what_cannot_be_a_guest_is_told(specs, field, told):
@@ -110,6 +111,4 @@ def test_no_server_is_bound_to_a_guest():
 
 def plain(spec):
     """Return the spec of the row before it is a guest."""
-    from dataclasses import replace
-
     return replace(spec, guest_of=None, guest_share=None)
