@@ -34,8 +34,8 @@ FREE_NAME = "free"
 def explain_reservation(
     database: Database, reservation_id: int, *, holder: int | str, now: datetime
 ) -> tuple[Explanation, Reservation, ReadinessHistory, ReservationMotion]:
-    """Explain a reservation. Return the explanation, and the reservation with its history and what moves at it. For a
-    guest, the explanation is that of its host, whose servers it is on.
+    """Explain a reservation. Return the explanation, and the reservation with its history and what moves at it. The
+    explanation of a guest is that of its host.
 
     Raises NotFound, and Problem (409) if it was deleted or has not begun.
     """

@@ -235,7 +235,8 @@ def _overtaken(case: Case) -> Judgement | None:
     question, found, name = case.question, case.found, case.question.name
     fault = case.stack.fault(name, question.spec)
     if fault is not None:
-        return _rejected("CannotBeGuest", f"{fault.message.capitalize()}.", {})
+        message = f"It cannot be a guest: {fault.because}. To ask again, {fault.todo}."
+        return _rejected("CannotBeGuest", message, {})
     if found is None:
         return None
     if question.reservation_id is None:

@@ -207,6 +207,8 @@ def _what_if(region: str, form: Mapping[str, str], subject: Subject | None, answ
     """Return the address of a what-if with the asked size of a reservation; "" if it is met or new."""
     if subject is None or subject.reservation is None or answer is None or answer["status"]["phase"] == "granted":
         return ""
+    if subject.spec.get("guest_of"):  # no simulation changes a guest
+        return ""
     demand = {"demand:1:name": subject.name, "demand:1:capacity_rru": form["capacity_rru"]}
     return f"{to_region(region, 'what-if')}?{urlencode(demand)}"
 

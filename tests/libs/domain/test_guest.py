@@ -1,4 +1,4 @@
-"""What a host and its guests ask for, as solves see it."""
+"""Solves see a host with its share of servers, and a resource for each guest."""
 
 import numpy as np
 import pytest

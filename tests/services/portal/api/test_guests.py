@@ -208,6 +208,19 @@ def test_two_requests_for_the_same_share_are_not_both_granted(
 
 
 @pytest.mark.usefixtures("web")
+def test_a_guest_whose_host_went_is_refused(client: TestClient, assess_all: Callable[[], None]) -> None:
+    asked = client.post("/v1/capacity-requests", json=guest())
+    assert delete(client, "web").status_code == 200  # type: ignore[attr-defined]
+    assess_all()
+    status = client.get(asked.headers["location"]).json()["status"]
+    assert (status["phase"], status["reason"], status["message"]) == (
+        "rejected",
+        "CannotBeGuest",
+        "It cannot be a guest: web is gone. To ask again, name another reservation.",
+    )
+
+
+@pytest.mark.usefixtures("web")
 def test_more_than_the_region_has_is_refused_in_the_name_of_the_guest(
     client: TestClient, assess_all: Callable[[], None]
 ) -> None:
