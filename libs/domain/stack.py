@@ -51,10 +51,13 @@ class Stack:
             return None
         return replace(seen, spec=in_effect(seen.spec, self.guests if self.was is None else (*self.guests, self.was)))
 
-    def fault(self, name: str, spec: ReservationSpec) -> GuestFault | None:
-        """Return why the reservation `name` can no longer be a guest; None: it can, or it is none."""
+    def fault(self, name: str, owner: str, spec: ReservationSpec) -> GuestFault | None:
+        """Return why the reservation `name` cannot be a guest of this host; None: it can, or it is none."""
         if spec.guest_of is None:
             return None
-        if self.host is None:
+        if self.host is None and spec.guest_of != name:
             return GuestFault("guest_of", "guest_of", f"{spec.guest_of} is gone", "name another reservation")
-        return guest_fault(name, spec, self.host.spec, self.guests)
+        if self.host is not None and self.host.owner != owner:
+            because = f"{spec.guest_of} is of {self.host.owner}, and a guest and its host have one owner"
+            return GuestFault("guest_of", "guest_of", because, f"name a reservation of {owner}")
+        return guest_fault(name, spec, spec if self.host is None else self.host.spec, self.guests)

@@ -233,7 +233,7 @@ def _overtaken(case: Case) -> Judgement | None:
     reason.
     """
     question, found, name = case.question, case.found, case.question.name
-    fault = case.stack.fault(name, question.spec)
+    fault = case.stack.fault(name, question.owner, question.spec)
     if fault is not None:
         message = f"It cannot be a guest: {fault.because}. To ask again, {fault.todo}."
         return _rejected("CannotBeGuest", message, {})

@@ -6,6 +6,7 @@ import sqlalchemy as sa
 
 from libs.domain.server_counts import ServerCounts
 from libs.store.capacity.coverage import BY_TARGET, HELD
+from libs.store.fleet.guests import holder_id
 from libs.store.fleet.regions import load_region
 from libs.store.fleet.snapshot import BOOKED, LEAVING
 from libs.store.platform.database import Transaction
@@ -47,7 +48,7 @@ _OF_RESERVATION = f"""
            coalesce(sum(rru) FILTER (WHERE current_reservation_id = :id AND {HELD}), 0) AS held_rru,
            coalesce(sum(rru) FILTER (WHERE target_reservation_id = :id AND {BY_TARGET}), 0) AS target_rru
     FROM servers JOIN racks USING (rack_id)
-    LEFT JOIN reservation_rru ON reservation_rru.reservation_id = :id
+    LEFT JOIN reservation_rru ON reservation_rru.reservation_id = :worth_to
                              AND reservation_rru.hardware_type_id = servers.hardware_type_id
     WHERE current_reservation_id = :id OR target_reservation_id = :id GROUP BY 1, 2"""
 _ID = """
@@ -57,7 +58,8 @@ _ID = """
 
 def count_by_place(tx: Transaction, region: str, *, reservation: str | None = None) -> tuple[ServerCounts, ...]:
     """Return the counts of a region's servers, or of those bound to one live reservation by target or now. Places
-    without a server are omitted. They are ordered by the names of datacenter, MSB and hardware type.
+    without a server are omitted. They are ordered by the names of datacenter, MSB and hardware type. A guest counts the
+    servers of its host, with its own RRU.
 
     Raises NotFound.
     """
@@ -68,6 +70,7 @@ def count_by_place(tx: Transaction, region: str, *, reservation: str | None = No
         found = tx.execute(sa.text(_ID), {"region_id": region_id, "name": reservation}).scalar_one_or_none()
         if found is None:
             raise NotFound("reservation", reservation)
-        rows = tx.execute(sa.text(_COUNTED.format(counts=_OF_RESERVATION)), {"id": found})
+        ids = {"id": holder_id(tx, found), "worth_to": found}
+        rows = tx.execute(sa.text(_COUNTED.format(counts=_OF_RESERVATION)), ids)
     names = ServerCounts.__dataclass_fields__
     return tuple(ServerCounts(**{name: row[name] for name in names}) for row in rows.mappings())

@@ -22,6 +22,7 @@ from libs.store.fleet.regions import load_region as load_region_row
 from libs.store.platform.database import Database
 from libs.store.platform.refusals import NotPossible
 from libs.store.regions.region_export import load_region_image
+from libs.store.regions.server_counts import count_by_place
 from tests.builders.equal import assert_same_snapshot
 from tests.builders.region import region_image
 from tests.builders.stored import NOW, read, stored
@@ -96,6 +97,14 @@ def test_no_write_leaves_a_guest_without_a_host(database: Database) -> None:
         region_id = load_region_row(tx, "west").region_id
         with pytest.raises(StaleGeneration):
             create_reservation(tx, region_id, name="third", owner="team", spec=guest(guest_of="gone"), now=NOW)
+
+
+def test_a_guest_counts_the_servers_of_its_host_by_place(database: Database) -> None:
+    with database.snapshot() as tx:
+        of_host, of_guest = (count_by_place(tx, "west", reservation=name) for name in ("web", "cache"))
+    assert [(one.msb, one.joined) for one in of_host] == [(one.msb, one.joined) for one in of_guest]
+    assert sum(one.held_rru or 0.0 for one in of_host) == 0.5 + 1.5 * 2
+    assert sum(one.held_rru or 0.0 for one in of_guest) == pytest.approx(7.0 * 0.3 * 2)
 
 
 def test_a_deleted_guest_holds_nothing(database: Database) -> None:

@@ -6,7 +6,9 @@ import pytest
 import sqlalchemy as sa
 from fastapi.testclient import TestClient
 
+from libs.reconcile.clock import SystemClock
 from libs.store.platform.database import Database
+from services.portal.reconcilers.assess_capacity_request import AssessCapacityRequest
 from tests.builders.stored import read
 from tests.services.portal.conftest import create
 
@@ -218,6 +220,18 @@ def test_a_guest_whose_host_went_is_refused(client: TestClient, assess_all: Call
         "CannotBeGuest",
         "It cannot be a guest: web is gone. To ask again, name another reservation.",
     )
+
+
+@pytest.mark.usefixtures("web")
+def test_a_guest_never_comes_to_a_host_of_another_owner(client: TestClient, database: Database) -> None:
+    asked = client.post("/v1/capacity-requests", json=guest()).json()["capacity_request_id"]
+    assert delete(client, "web").status_code == 200  # type: ignore[attr-defined]
+    other = client.post("/v1/capacity-requests", json=create(spec=HOST) | {"owner": "one"}).json()
+    for number in (other["capacity_request_id"], asked):
+        AssessCapacityRequest(database, SystemClock(), number).reconcile()
+    status = client.get(f"/v1/capacity-requests/{asked}").json()["status"]
+    assert (status["phase"], status["reason"]) == ("rejected", "CannotBeGuest")
+    assert "web is of one" in status["message"]
 
 
 @pytest.mark.usefixtures("web")
