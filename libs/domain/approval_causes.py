@@ -27,6 +27,7 @@ def approval_causes(
     short_rru: float,
     limits: ApprovalLimits,
     costs: CostTable,
+    had_cost_units: float,
 ) -> tuple[Cause, ...]:
     """Return a cause for each approval limit that the request exceeds. Return no cause if the request asks for no more
     than its reservation has.
@@ -36,8 +37,10 @@ def approval_causes(
     target      (S,) int   planned target of each server: index into the reservations
     short_rru   RRU that the reservation lacks under `target`
     costs       cost units of the region
+    had_cost_units   the most cost units that the reservation may come to hold now; 0 for a new one
     """
-    if before is not None and not before.scheduled and not _asks_for_more(before.spec, spec, costs):
+    more = most_cost_units(spec, costs) > had_cost_units
+    if before is not None and not before.scheduled and not more and not _asks_for_more(before.spec, spec):
         return ()
     return (
         *_too_high(spec, before),
@@ -74,16 +77,14 @@ def own_rru_causes(spec: ReservationSpec, before: Reservation | None, catalogue:
     )
 
 
-def _asks_for_more(before: ReservationSpec, spec: ReservationSpec, costs: CostTable) -> bool:
-    """Return whether `spec` asks for more than `before`: more capacity, resources or cost units, survival of another
-    kind of loss, a higher priority or cost of moves, or fewer RRUs per server.
+def _asks_for_more(before: ReservationSpec, spec: ReservationSpec) -> bool:
+    """Return whether `spec` asks for more than `before`: more capacity or resources, survival of another kind of loss,
+    a higher priority or cost of moves, or fewer RRUs per server.
 
-    Fewer RRUs per server are more to ask for, because the same capacity then takes more servers. So are shares of
-    datacenters that add up to more servers.
+    Fewer RRUs per server are more to ask for, because the same capacity then takes more servers.
     """
     return (
         spec.capacity_rru > before.capacity_rru
-        or most_cost_units(spec, costs) > most_cost_units(before, costs)
         or not set(spec.kinds_survived) <= set(before.kinds_survived)
         or spec.priority > before.priority
         or spec.move_cost > before.move_cost

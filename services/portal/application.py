@@ -261,6 +261,7 @@ def judge_application(application: Application) -> Refusal | Applied:
                 float(covered.shortfall[one.row]),
                 application.limits,
                 application.costs,
+                0.0 if one.before is None else most_cost_units(_in_effect(application, one.before), application.costs),
             ),
         )
     )

@@ -18,7 +18,7 @@ from libs.domain.calendar import Calendar, NewBooking, Window, Windowed, horizon
 from libs.domain.capacity_request import CapacityRequestPhase
 from libs.domain.cost_units import CostTable, held_cost_units, most_cost_units
 from libs.domain.fleet import FleetSnapshot, TargetPlan
-from libs.domain.guest import on_servers_of
+from libs.domain.guest import guest_amounts, on_servers_of, with_amounts
 from libs.domain.quota import Quota
 from libs.domain.reservation import Reservation, ReservationSpec
 from libs.domain.rru_catalogue import RruCatalogue
@@ -95,6 +95,12 @@ class Case:
             reservation_id=host.reservation_id,
             reservation_generation=host.generation,
         )
+
+    @property
+    def costs_before(self) -> CostTable:
+        """Return the cost units of the region with the guest in question as it is now."""
+        was = () if self.stack.was is None else (self.stack.was,)
+        return replace(self.costs, amounts=with_amounts(self.costs.amounts, guest_amounts(was)))
 
     def imagined(self, *, reservation_id: int = 0) -> tuple[FleetSnapshot, int]:
         """Return the region with the reservation of the question, and its row: that of its host, if it is a guest.
@@ -204,6 +210,7 @@ def _accepted(case: Case, asked: FleetSnapshot, row: int, decision: Decision) ->
     """
     verdict, question = decision.verdict, case.question
     assert verdict.plan is not None
+    before = case.stack.before(case.found)
     causes = (
         ()
         if case.approved or case.is_promised
@@ -213,11 +220,12 @@ def _accepted(case: Case, asked: FleetSnapshot, row: int, decision: Decision) ->
                 asked,
                 row,
                 case.asked.spec,
-                case.stack.before(case.found),
+                before,
                 verdict.plan.target,
                 verdict.numbers.get("short_rru", 0.0),
                 case.limits,
                 case.costs,
+                0.0 if before is None else most_cost_units(before.spec, case.costs_before),
             ),
         )
     )

@@ -279,6 +279,21 @@ def test_the_quota_counts_the_host_with_the_measure_of_its_guest(
 
 
 @pytest.mark.usefixtures("web")
+def test_a_smaller_share_for_the_same_capacity_asks_for_more(
+    client: TestClient, admin: TestClient, assess_all: Callable[[], None]
+) -> None:
+    granted(client, assess_all, guest(capacity_rru=12))
+    limits = {"size_cost_units": 1, "four_eyes": False}
+    put = admin.put("/v1/regions/west/approval-limits", json=limits, headers={"If-Match": '"0"'})
+    assert put.status_code in (200, 201), put.text
+    for change, phase in (({"capacity_rru": 11}, "granted"), ({"guest_share": 0.2}, "awaiting_approval")):
+        answer = resize(client, "cache", change)
+        assess_all()
+        found = client.get(f"/v1/capacity-requests/{answer.json()['capacity_request_id']}")  # type: ignore[attr-defined]
+        assert found.json()["status"]["phase"] == phase, (change, found.json()["status"])
+
+
+@pytest.mark.usefixtures("web")
 def test_lists_sort_and_filter_guests_as_others(
     client: TestClient, database: Database, assess_all: Callable[[], None]
 ) -> None:
