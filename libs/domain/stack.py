@@ -37,9 +37,9 @@ class Stack:
             return ()
         return (Guest(reservation_id=0, name=name, owner=owner, spec=spec),)
 
-    def holder_id(self, reservation_id: int | None) -> int | None:
-        """Return the id of the reservation that holds the servers: the host, or the one in question (None: new)."""
-        return reservation_id if self.host is None else self.host.reservation_id
+    def holder_id(self, reservation_id: int | None) -> int:
+        """Return the id of the reservation that holds the servers: the host, or the one in question. 0: it is new."""
+        return reservation_id or 0 if self.host is None else self.host.reservation_id
 
     def before(self, found: Reservation | None) -> Reservation | None:
         """Return the reservation that solves see now, with the spec that they see: the one in question, or its host.

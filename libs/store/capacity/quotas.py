@@ -22,7 +22,7 @@ from libs.domain.stack import Stack
 from libs.reconcile.errors import StaleGeneration
 from libs.store.capacity.capacity_requests import UNDECIDED, spec_of_json
 from libs.store.capacity.cost_units import load_cost_table, load_uses
-from libs.store.capacity.stacks import load_stack
+from libs.store.capacity.stacks import load_stacks
 from libs.store.fleet.regions import load_region
 from libs.store.platform.database import Transaction
 from libs.store.tables import quotas, regions, reservations
@@ -162,12 +162,12 @@ def _load(
         "undecided": [phase.value for phase in UNDECIDED],
     }
     adds: dict[tuple[str, str], float] = {}
-    for owner, name, reservation_id, spec in tx.execute(sa.text(_UNDECIDED), values).tuples().all():
-        asked = spec_of_json(spec)
-        if not {name, asked.guest_of} & {*except_names}:
+    undecided = [(*row, spec_of_json(spec)) for *row, spec in tx.execute(sa.text(_UNDECIDED), values).tuples()]
+    stacks = load_stacks(tx, region.name, [(name, spec) for _, name, _, spec in undecided])
+    for (owner, name, reservation_id, spec), stack in zip(undecided, stacks, strict=True):
+        if not {name, spec.guest_of} & {*except_names}:
             # At most one request about each name is ever accepted, so only the largest of them counts.
-            stack = load_stack(tx, region.name, name, asked)
-            more = _most(stack, name, owner, asked, table) - counted.get(stack.holder_id(reservation_id), 0.0)
+            more = _most(stack, name, owner, spec, table) - counted.get(stack.holder_id(reservation_id), 0.0)
             adds[owner, name] = max(adds.get((owner, name), 0.0), more)
     columns = quotas.c.owner, quotas.c.limit_cost_units.label("limit_cost_units"), quotas.c.generation
     rows = tx.execute(sa.select(*columns).where(quotas.c.region_id == region.region_id, quotas.c.owner.in_(owners)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
 import sqlalchemy as sa
@@ -137,9 +137,14 @@ def load_reservation(tx: Transaction, reservation_id: int) -> Reservation:
 
 def find_reservation(tx: Transaction, region: str, name: str) -> Reservation | None:
     """Return the live reservation called `name`; None if there is none."""
+    return next(iter(find_reservations(tx, region, [name])), None)
+
+
+def find_reservations(tx: Transaction, region: str, names: Collection[str]) -> list[Reservation]:
+    """Return the live reservations with these names. Leave out names that no live reservation has."""
     live = reservations.c.deleted_at.is_(None)
-    rows = tx.execute(SELECT.where(regions.c.name == region, reservations.c.name == name, live)).mappings().all()
-    return with_parts(tx, rows)[0] if rows else None
+    rows = tx.execute(SELECT.where(regions.c.name == region, reservations.c.name.in_(names), live)).mappings().all()
+    return with_parts(tx, rows) if rows else []
 
 
 def live_names(tx: Transaction, region: str) -> frozenset[str]:
