@@ -228,36 +228,33 @@ def test_an_owner_asks_for_memory_beside_the_capacity(log_in, world, api) -> Non
 
 def test_an_owner_asks_for_a_share_of_the_servers_of_another_reservation(log_in, world, api) -> None:
     browser = log_in(world.owner)
-    hosted = browser.post("/regions/east/ask", data=ASK | {"name": "inn", "action": "ask", "key": "guest-1"})
-    assert hosted.status_code == 303
+
+    def row_of(name: str) -> dict:
+        return api.get("/v1/reservations", params={"region": "east", "name": name}).json()["items"][0]
+
+    inn = ASK | {"name": "inn", "capacity_rru": "1"}
+    assert browser.post("/regions/east/ask", data=inn | {"action": "ask", "key": "guest-1"}).status_code == 303
     world.live(2)
-    form = ASK | {"name": "stays", "capacity_rru": "1", "guest_of": "inn", "guest_share": "0.25"}
+    form = inn | {"name": "stays", "capacity_rru": "0.2", "guest_of": "inn", "guest_share": "0.25"}
     checked = browser.post("/regions/east/ask", data=form | {"action": "check"}).text
     assert "--guest-of inn --guest-share 0.25" in checked
     refused = browser.post("/regions/east/ask", data=form | {"guest_of": "in", "action": "ask", "key": "guest-2"})
     assert (refused.status_code, 'id="guest_of-wrong"' in refused.text) == (422, True)
     assert browser.post("/regions/east/ask", data=form | {"action": "ask", "key": "guest-3"}).status_code == 303
     world.live(2)
-    [row] = api.get("/v1/reservations", params={"region": "east", "name": "stays"}).json()["items"]
-    assert (row["spec"]["guest_of"], row["spec"]["guest_share"]) == ("inn", 0.25)
-    page = text_of(browser.get("/regions/east/reservations/stays").text)
-    assert "Guest of inn, with 25% of each of its servers" in page.replace("25 %", "25%")
-    assert "stays with 25% of each server" in text_of(browser.get("/regions/east/reservations/inn").text).replace(
-        "25 %", "25%"
-    )
-    resized = browser.post("/regions/east/ask?resize=stays", data=_resized(browser, "stays") | {"capacity_rru": "1.5"})
-    assert resized.status_code == 303, resized.text
-    world.live(2)
-    [row] = api.get("/v1/reservations", params={"region": "east", "name": "stays"}).json()["items"]
-    assert (row["spec"]["guest_of"], row["spec"]["capacity_rru"]) == ("inn", 1.5)
-
-
-def _resized(browser, name: str) -> dict[str, str]:
-    """Return the fields of the form that resizes a reservation, as a browser sends them."""
-    page = browser.get(f"/regions/east/ask?resize={name}").text
-    generation = re.search(r'name="generation" value="(\d+)"', page)
+    assert (row_of("stays")["spec"]["guest_of"], row_of("stays")["spec"]["guest_share"]) == ("inn", 0.25)
+    assert "Guest of inn , with 25" in text_of(browser.get("/regions/east/reservations/stays").text)
+    assert "Guests stays with 25" in text_of(browser.get("/regions/east/reservations/inn").text)
+    generation = re.search(r'name="generation" value="(\d+)"', browser.get("/regions/east/ask?resize=stays").text)
     assert generation is not None
-    return ASK | {"generation": generation[1], "action": "ask", "key": f"resize-{name}"}
+    resize = ASK | {"capacity_rru": "0.1", "generation": generation[1], "action": "ask", "key": "guest-4"}
+    assert browser.post("/regions/east/ask?resize=stays", data=resize).status_code == 303
+    world.live(2)
+    assert (row_of("stays")["spec"]["guest_of"], row_of("stays")["spec"]["capacity_rru"]) == ("inn", 0.1)
+    for name in ("stays", "inn"):
+        url = f"/v1/reservations/{row_of(name)['reservation_id']}"
+        assert api.delete(url, headers={"If-Match": api.get(url).headers["etag"]}).status_code == 200
+    world.live(2)
 
 
 def test_a_start_ahead_says_whether_it_is_a_promise_before_and_after_it_is_asked(log_in, world, api) -> None:
