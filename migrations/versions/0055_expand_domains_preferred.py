@@ -8,7 +8,7 @@ from __future__ import annotations
 from alembic import op
 
 revision = "0055"
-down_revision = "0054"
+down_revision = "0053"
 branch_labels = None
 depends_on = None
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from alembic import op
 
-revision = "0054"
-down_revision = "0053"
+revision = "0056"
+down_revision = "0055"
 branch_labels = None
 depends_on = None
 
