@@ -99,8 +99,11 @@ class Joint:
         return least / self.unit[last]
 
     def raised(self, counts: Ints) -> Joint:
-        """Return the outcome with bounds of whole objects; `counts` (Q,) are the best ones known."""
-        if self.last is None:
+        """Return the outcome with bounds of whole objects; `counts` (Q,) are the best ones known.
+
+        Nothing changes if a relaxation in parts had too little time. Then the search gains more with the time left.
+        """
+        if self.last is None or (self.in_parts and self.relaxation.timed_out):
             return self
         lowered = self.phases.lowered
         share = self.last.share(self._most(lowered.values(lowered.point_of(counts))))

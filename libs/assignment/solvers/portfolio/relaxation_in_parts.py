@@ -11,8 +11,9 @@ from libs.assignment.language.arrays import Floats, Ints
 from libs.assignment.model.lowered import Lowered
 from libs.assignment.solvers.portfolio.containers_of import Shares
 from libs.assignment.solvers.portfolio.relaxation import Relaxation, has_steps
-from libs.assignment.solvers.portfolio.submodel import Submodel, at_prices, restrict
+from libs.assignment.solvers.portfolio.submodel import Submodel, restrict
 from libs.assignment.solvers.portfolio.subproblem import Answer, Pool, Subproblem
+from libs.assignment.solvers.portfolio.supply_prices import with_supply
 from libs.assignment.solvers.portfolio.unplaced_loan import sink_columns, with_lent
 from libs.mip.bound import bound_from_prices, reduced_costs
 from libs.mip.model import Model
@@ -31,7 +32,7 @@ Each round deals the containers to parts again, so that surplus objects reach ot
 fast, and larger parts come nearer.
 """
 PATIENCE = 1.5
-"""Least time left before another round or a bound, as a multiple of its expected time.
+"""Least time left before another round, as a multiple of its expected time.
 
 With less time, the search after the relaxation gains more than another round.
 """
@@ -57,6 +58,7 @@ class PartedRelaxation:
     price    (N,)  the price of each row. The rows of a container have the prices that its part found. The supply row
                    of a class has the mean of the prices in the parts that use the class
     reduced  (Q,)  the reduced cost of each count in the part of its container
+    solved   whether any part was solved in time
     """
 
     def __init__(
@@ -79,14 +81,16 @@ class PartedRelaxation:
         self.raw: Floats | None = None
         self.price = np.zeros(len(model.row_lower))
         self.reduced = np.zeros(self.width)
-        self.timed_out = False
+        self.solved = self.timed_out = False
         self._sink_of = sink_columns(lowered, shares.sink)
         self._known = self._sink_of >= 0
         self._real = np.flatnonzero(np.bincount(lowered.container, minlength=len(lowered.problem.containers)))
         self._real = self._real[self._real != shares.sink]
 
     def run(self, seed: int, merged: Sequence[int] = MERGED) -> Relaxation:
-        """Run a round for each number of `merged` while there is time. Then compute a lower bound, if there is time.
+        """Run a round for each number of `merged` while there is time.
+
+        A lower bound follows from the prices of containers in their last round. It is -inf if no part was solved.
 
         merged  number of the first parts that one part of the round replaces, for each round
         """
@@ -97,8 +101,8 @@ class PartedRelaxation:
             began = time.perf_counter()
             self._round(rng, -(-self.parts // larger))
             took_s = (time.perf_counter() - began) / larger
-        if not self._late(took_s):
-            rows = self._bounding_prices(rng)
+        if self.solved:
+            rows = with_supply(self.lowered, self.model, self.price)
             bound = bound_from_prices(self.model, rows)
         return Relaxation(
             fractional=self.x[: self.width],
@@ -135,6 +139,7 @@ class PartedRelaxation:
         for sub, found in zip(subs, self._solved(subs), strict=True):
             if found.x is None or found.price is None or not found.optimal:
                 continue
+            self.solved = True
             counts = sub.columns[sub.columns < self.width]
             kind, n = lowered.kind[counts], found.x[: len(counts)]
             moved = np.bincount(kind, n - self.x[counts], self.classes)
@@ -149,21 +154,6 @@ class PartedRelaxation:
         self.price[: self.classes] = np.where(known, model.cost[self._sink_of], 0.0) + paid / np.maximum(used, 1e-9)
         self.raw = self.x if has_steps(lowered, model) else None
         self.x = lowered.point_of(np.maximum(self.x[: self.width], 0.0))
-
-    def _bounding_prices(self, rng: np.random.Generator) -> Floats:
-        """Return the row prices (N,) of a Lagrangian bound.
-
-        Each part is optimised without supply rows: a container pays the price of a class for each object.
-        """
-        model, classes = self.model, self.classes
-        activity = model.matrix @ self.x
-        parts = [restrict(model, columns, self.x, activity) for columns in self._dealt(rng, self.parts)]
-        subs = [at_prices(self.lowered, part, self.price[:classes]) for part in parts]
-        price = np.concatenate([self.price[:classes], np.zeros(len(self.price) - classes)])
-        for sub, found in zip(subs, self._solved(subs), strict=True):
-            if found.price is not None:
-                price[sub.rows] = found.price
-        return price
 
     def _dealt(self, rng: np.random.Generator, parts: int) -> list[Ints]:
         """Deal the containers to `parts` parts at random, and return the columns of each part."""

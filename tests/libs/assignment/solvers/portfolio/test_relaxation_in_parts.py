@@ -13,7 +13,9 @@ from libs.assignment.solvers.portfolio.containers_of import shares_of
 from libs.assignment.solvers.portfolio.relaxation import relax
 from libs.assignment.solvers.portfolio.relaxation_in_parts import PartedRelaxation, in_parts, relax_in_parts
 from libs.assignment.solvers.portfolio.solver import solve_portfolio
+from libs.assignment.solvers.portfolio.supply_prices import with_supply
 from libs.assignment.solvers.portfolio.thread_pool import ThreadPool
+from libs.mip.bound import bound_from_prices, usable_prices
 from tests.libs.assignment.solvers.portfolio.test_solver import SEARCHED, lowered_world, world
 
 
@@ -55,6 +57,37 @@ def test_parts_without_time_keep_what_was_mended() -> None:
     assert found.fractional is not None
     assert found.fractional == pytest.approx(mended)
     assert found.bound == -np.inf
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_clock_that_ends_rounds_leaves_a_bound(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    lowered, phases = lowered_world(seed)
+    monkeypatch.setattr(parted, "PATIENCE", np.inf)  # so only the first round begins
+    found = relax_in_parts(
+        lowered, phases.model, phases.shares, 3600.0, parts=3, begin=lowered.held, pool=ThreadPool(), seed=seed
+    )
+    whole = relax(lowered, phases.model)
+    assert found.timed_out
+    assert -np.inf < found.bound <= whole.bound + 1e-4
+    assert found.rows is not None
+    assert found.bound == bound_from_prices(phases.model, found.rows)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_other_prices_of_supply_bound_more(seed: int) -> None:
+    lowered, phases = lowered_world(seed)
+    model, rng = phases.model, np.random.default_rng(seed)
+    whole = relax(lowered, model)
+    assert whole.rows is not None
+    best = with_supply(lowered, model, whole.rows)
+    bound = bound_from_prices(model, best)
+    assert bound >= bound_from_prices(model, whole.rows) - 1e-6
+    first_own = len(lowered.classes.size) + len(lowered.leaving.held)
+    assert (best[first_own:] == usable_prices(model, whole.rows)[first_own:]).all()
+    for _ in range(50):
+        other = best.copy()
+        other[:first_own] += rng.normal(0.0, 1.0, first_own)
+        assert bound_from_prices(model, other) <= bound + 1e-6
 
 
 def test_what_containers_share_is_not_cut(monkeypatch: pytest.MonkeyPatch) -> None:
