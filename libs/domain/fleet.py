@@ -127,6 +127,7 @@ class Reservations:
     resources          (R, Q)       amount of each of FleetSnapshot.resources that must be there too; 0: not asked for
     priority           (R,) int     class, 0 to PRIORITY_MAX
     move_cost          (R,) float   factor on the costs of moving its servers
+    gbit_per_rru       (R,) Gbit/s  what one RRU sends out of its rack
     msb_share_max      (R,) float   hard limit on the fraction of capacity in one MSB; inf: no limit
     domain_limits      (R, K, L)    limits for each of the K = 2 + J kinds of `limit_kinds`; inf: no limit. The last
                                     axis has LIMITS of libs/domain/domain_limits.py, of which the first are hard
@@ -147,6 +148,7 @@ class Reservations:
     affinity_share: Floats
     priority: Ints
     move_cost: Floats
+    gbit_per_rru: Floats
     msb_share_max: Floats
     domain_limits: Floats
     allowed: Bools
@@ -213,6 +215,7 @@ class FleetSnapshot:
     resources        the Q resources that reservations may ask for beside RRU
     guests           the guests of reservations. They are no rows of `reservations`: a resource of the host stands for
                      each (docs/designs/0061)
+    uplinks          (K,) Gbit/s  what the servers of each rack may send together; inf: no limit. None: no rack has one
     """
 
     region: str
@@ -229,6 +232,7 @@ class FleetSnapshot:
     power: Power | None = None
     resources: Resources = NO_RESOURCES
     guests: tuple[Guest, ...] = ()
+    uplinks: Floats | None = None
 
     def price(self, name: str) -> Floats:
         """Return the (R,) price of each reservation: a field of the policy, one of PER_RESERVATION."""
@@ -273,7 +277,12 @@ class FleetSnapshot:
         if self.cost_units is None:
             return self
         q, factor = self.reservations, self.units_per_rru
-        scaled = replace(q, capacity_rru=q.capacity_rru * factor, rru=q.rru * factor[:, None])
+        scaled = replace(
+            q,
+            capacity_rru=q.capacity_rru * factor,
+            rru=q.rru * factor[:, None],
+            gbit_per_rru=q.gbit_per_rru / factor,
+        )
         promised = None if self.promised_rru is None else self.promised_rru * factor
         return replace(self, reservations=scaled, promised_rru=promised, cost_units=None)
 

@@ -17,6 +17,7 @@ _PLAIN = ReservationSpec(capacity_rru=0.0, rru={})
 _OF_THE_HOST = (
     *("resources", "host_profile", "msb_spread_limit", "rack_spread_limit", "affinity", "affinity_follows"),
     *("priority", "move_cost", "msb_share_max", "datacenters", "domain_limits", "starts_at", "ends_at"),
+    "gbit_per_rru",
 )
 """Fields of a spec that say where and when servers are, and how they move. A guest has none of its own."""
 

@@ -68,6 +68,8 @@ class RegionPolicy:
     affinity_cost: float = _cost(500.0, "Cost per cost unit of RRU outside the affinity band")
     power_balance_cost: float = _cost(0.0, "Cost per kW that an MSB draws above its even share, in steps; 0: none")
     """The full cost applies from 8 percentage points above the even share (docs/designs/0055)."""
+    uplink_cost: float = _cost(5.0, "Cost per Gbit/s that a rack sends above the limit of its uplink")
+    """Racks have a limit only if operators set it (docs/designs/0063)."""
     shared_buffer_share: float = _share(
         0.0, "Share of each hardware type to keep as its shared buffer; 0: none", simulated=False, lt=1
     )

@@ -34,6 +34,8 @@ PRIORITY_MIDDLE = 2
 """The class of a reservation that names no priority."""
 MOVE_COST_MIN, MOVE_COST_MAX = 0.1, 10.0
 """Bounds of the factor of a reservation on the costs of moving its servers."""
+GBIT_PER_RRU_MAX = 1e4
+"""Most Gbit/s that one RRU may send."""
 ROUNDING = 1e-9
 """Share of the capacity below which a shortfall is floating-point rounding and counts as none."""
 
@@ -53,6 +55,7 @@ class ReservationSpec:
     priority           class, 0 to PRIORITY_MAX: where capacity lacks, higher classes are served first
     workload_class     class of the region's catalogue that `rru` follows; None: the values are the owner's own
     move_cost          factor on the region's costs of moving servers, for those of this reservation
+    gbit_per_rru       Gbit/s that one RRU sends out of its rack; 0: not known
     msb_share_max      most of the capacity that one MSB may hold, as a fraction: a hard limit; None: no limit
     datacenters        the only datacenters that may hold its servers: a hard limit; empty: all
     domain_limits      hard limits on the domains that hold it, at most one entry per kind of domain
@@ -74,6 +77,7 @@ class ReservationSpec:
     affinity_follows: str | None = None
     priority: int = PRIORITY_MIDDLE
     move_cost: float = 1.0
+    gbit_per_rru: float = 0.0
     msb_share_max: float | None = None
     datacenters: tuple[str, ...] = ()
     domain_limits: tuple[DomainLimit, ...] = ()

@@ -127,6 +127,7 @@ def spec_of_row(image: RegionImage, row: int) -> ReservationSpec:
         affinity_follows=None if follows is None else str(follows),
         priority=int(q.priority[row]),
         move_cost=float(q.move_cost[row]),
+        gbit_per_rru=float(q.gbit_per_rru[row]),
         msb_share_max=_limit(q.msb_share_max[row]),
         datacenters=() if q.allowed[row].all() else tuple(map(str, topology.datacenters[q.allowed[row]])),
         domain_limits=limits_in(q.domain_limits[row], topology.kinds),

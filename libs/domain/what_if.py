@@ -49,6 +49,7 @@ def with_reservation(
         "affinity_share": np.array([spec.affinity.get(d, np.nan) for d in snapshot.topology.datacenters]),
         "priority": spec.priority,
         "move_cost": spec.move_cost,
+        "gbit_per_rru": spec.gbit_per_rru,
         "msb_share_max": np.inf if spec.msb_share_max is None else spec.msb_share_max,
         "domain_limits": limits_table(spec.domain_limits, snapshot.topology.kinds),
         "allowed": np.array(
@@ -148,7 +149,10 @@ def _without(snapshot: FleetSnapshot, gone: Bools) -> FleetSnapshot:
 
 
 def _with_racks(snapshot: FleetSnapshot, added: NewRacks, field: str) -> FleetSnapshot:
-    """Add racks of free servers under unused names. Raises UnknownName for an unknown MSB or hardware type."""
+    """Add racks of free servers under unused names, without limits on their uplinks.
+
+    Raises UnknownName for an unknown MSB or hardware type.
+    """
     s, t = snapshot.servers, snapshot.topology
     msb = _index(t.msbs, added.msb, f"{field}.msb", "MSB")
     hardware_type = _index(snapshot.hardware_types, added.hardware_type, f"{field}.hardware_type", "hardware type")
@@ -180,7 +184,10 @@ def _with_racks(snapshot: FleetSnapshot, added: NewRacks, field: str) -> FleetSn
     for column in fields(s):
         old = getattr(s, column.name)
         columns[column.name] = np.concatenate([old, np.asarray(new[column.name]).astype(old.dtype)])
-    return replace(snapshot, topology=topology, servers=replace(s, **columns))
+    uplinks = snapshot.uplinks
+    if uplinks is not None:
+        uplinks = np.append(uplinks, np.full(added.racks, np.inf))
+    return replace(snapshot, topology=topology, servers=replace(s, **columns), uplinks=uplinks)
 
 
 def _with_power_limits(snapshot: FleetSnapshot, changes: Sequence[PowerLimitChange]) -> FleetSnapshot:

@@ -13,6 +13,7 @@ from libs.domain.fleet import FleetSnapshot
 from libs.domain.locality import further_domains
 from libs.domain.power_balance import balance_cost
 from libs.domain.reservation import ROUNDING
+from libs.domain.uplinks import uplinks_cost
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -74,6 +75,7 @@ class Score:
     surplus              cost of servers above the fewest that could give the capacity
     power                cost of kW that MSBs draw above the levels of an even region
     locality             cost of domains beyond those that reservations prefer
+    uplinks              cost of Gbit/s that racks send above the limits of their uplinks
     short                penalty for RRU that reservations lack (expression 6)
     affinity             penalty for RRU outside the affinity bands (expression 7)
     moved_idle           number of idle servers that leave their reservation
@@ -97,12 +99,13 @@ class Score:
     reservations_short: int
     power: float = 0.0
     locality: float = 0.0
+    uplinks: float = 0.0
 
     @property
     def objective(self) -> float:
-        """Return the sum of expressions 1 to 4, of the surplus, of the balance of power and of locality."""
+        """Return the sum of expressions 1 to 4, of the surplus, the balance of power, locality and uplinks."""
         placed = self.stability + self.rack_spread + self.msb_spread + self.buffer + self.surplus
-        return placed + self.power + self.locality
+        return placed + self.power + self.locality + self.uplinks
 
     @property
     def penalty(self) -> float:
@@ -116,8 +119,10 @@ class Score:
 
     @property
     def total_without_rack(self) -> float:
-        """Return the total without expression 2, which the lower bound of a solve leaves out."""
-        return self.total - self.rack_spread
+        """Return the total without the terms of racks, which the lower bound of a solve leaves out: expression 2, and
+        uplinks.
+        """
+        return self.total - self.rack_spread - self.uplinks
 
 
 def coverage_of(snapshot: FleetSnapshot, binding: Indices) -> Coverage:
@@ -291,6 +296,7 @@ def evaluate(snapshot: FleetSnapshot, binding: Indices) -> Score:
         reservations_short=int(np.count_nonzero(short_rru(snapshot, covered))),
         power=balance_cost(snapshot, binding),
         locality=float((snapshot.price("locality_cost") * further_domains(snapshot, binding)).sum()),
+        uplinks=uplinks_cost(snapshot, binding),
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from libs.domain.arrays import Indices
 from libs.domain.fleet import FREE, FleetSnapshot
 from libs.domain.power_balance import as_part
+from libs.domain.uplinks import left_to
 
 
 def own_and_free(snapshot: FleetSnapshot, reservation: int) -> Indices:
@@ -42,9 +43,12 @@ def alone(snapshot: FleetSnapshot, reservation: int, rows: Indices) -> FleetSnap
 
 
 def with_servers(snapshot: FleetSnapshot, rows: Indices) -> FleetSnapshot:
-    """Return the snapshot with the servers `rows` only, in that order. Its power is a part of the region's."""
+    """Return the snapshot with the servers `rows` only, in that order. Its power is a part of the region's, and so are
+    its uplinks.
+    """
     s = snapshot.servers
     here = np.zeros(len(s), bool)
     here[rows] = True
-    some = replace(snapshot, servers=replace(s, **{field.name: getattr(s, field.name)[rows] for field in fields(s)}))
+    servers = replace(s, **{field.name: getattr(s, field.name)[rows] for field in fields(s)})
+    some = replace(snapshot, servers=servers, uplinks=left_to(snapshot, here, s.target))
     return as_part(some, snapshot, here, s.target)

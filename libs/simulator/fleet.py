@@ -147,6 +147,7 @@ def _no_reservations(types: int, datacenters: int) -> Reservations:
         affinity_share=np.zeros((0, datacenters)),
         priority=ints,
         move_cost=floats,
+        gbit_per_rru=floats,
         msb_share_max=floats,
         domain_limits=np.zeros((0, 2, len(LIMITS))),
         allowed=np.ones((0, datacenters), bool),

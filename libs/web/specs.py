@@ -12,6 +12,7 @@ from libs.domain.domain_kind import KINDS_MAX
 from libs.domain.domain_limits import DomainLimit
 from libs.domain.guest import GUEST_SHARE_MIN, GUEST_SHARES_MAX
 from libs.domain.reservation import (
+    GBIT_PER_RRU_MAX,
     MOVE_COST_MAX,
     MOVE_COST_MIN,
     PRIORITY_MAX,
@@ -90,6 +91,10 @@ class SpecIn(RequestModel):
         description="Factor on the region's costs of moving servers, for those of this reservation. Above 1 needs an "
         "approval",
     )
+    gbit_per_rru: Annotated[Number, Field(ge=0, le=GBIT_PER_RRU_MAX)] = Field(
+        default=0.0,
+        description="Gbit/s that one RRU sends out of its rack: solves weigh the limits of uplinks by it",
+    )
     msb_share_max: _Limit | None = Field(
         default=None, description="Hard limit: most of the capacity that one MSB may hold, as a share; null: none"
     )
@@ -127,7 +132,7 @@ class SpecIn(RequestModel):
         survived = {"survives_msb_loss", "survives_loss_of"}
         terms = survived | {"host_profile", "msb_spread_limit", "rack_spread_limit", "affinity"}
         kept = terms | {"priority", "move_cost", "msb_share_max", "datacenters", "resources", "starts_at", "ends_at"}
-        kept |= {"guest_of", "guest_share"}
+        kept |= {"guest_of", "guest_share", "gbit_per_rru"}
         values = {name: getattr(self if name in self.model_fields_set else base, name) for name in kept}
         values["domain_limits"] = self._limits() if "domain_limits" in self.model_fields_set else base.domain_limits
         for name in ("datacenters", "survives_loss_of"):
@@ -197,6 +202,7 @@ class SpecOut(ResponseModel):
     affinity_follows: str | None = Field(description="Reservation that affinity follows; null: it is its own")
     priority: int
     move_cost: float
+    gbit_per_rru: float
     msb_share_max: float | None
     datacenters: list[str]
     domain_limits: list[DomainLimitOut]

@@ -101,6 +101,10 @@ GROUPS: dict[str, Commands] = {
             "services.cli.power:app",
             "Show the watts that domains draw, and set their limits.",
         ),
+        "uplinks": (
+            "services.cli.uplinks:app",
+            "Show what racks send, and set the limits of their uplinks.",
+        ),
         "rru": (
             "services.cli.rru.command:app",
             "Manage the RRU catalogue of a region: what servers are worth to classes of workload.",

@@ -75,6 +75,9 @@ PriorityOption = Annotated[
 MoveCostOption = Annotated[
     float | None, typer.Option(min=0.1, max=10.0, help="factor on the costs of moving its servers; above 1: approval")
 ]
+GbitOption = Annotated[
+    float | None, typer.Option("--gbit-per-rru", min=0, help="Gbit/s that one RRU sends out of its rack")
+]
 MsbShareMaxOption = Annotated[
     float | None, typer.Option(help="hard limit: most of the capacity in one MSB, as a share, such as 0.25")
 ]
@@ -137,6 +140,7 @@ def spec_of(
     affinity_follows: AffinityFollowsOption = None,
     priority: PriorityOption = None,
     move_cost: MoveCostOption = None,
+    gbit_per_rru: GbitOption = None,
     msb_share_max: MsbShareMaxOption = None,
     datacenter: DatacenterOption = None,
     within: WithinOption = None,
@@ -168,6 +172,7 @@ def spec_of(
         "affinity_follows": affinity_follows,
         "priority": priority,
         "move_cost": move_cost,
+        "gbit_per_rru": gbit_per_rru,
         "msb_share_max": msb_share_max,
         "datacenters": list(datacenter) if datacenter else None,
         "domain_limits": _domain_limits(within, prefer_within, servers_max, share_max),

@@ -23,6 +23,7 @@ def assert_same_snapshot(found: FleetSnapshot, wanted: FleetSnapshot) -> None:
     np.testing.assert_array_equal(found.hardware_types, wanted.hardware_types)
     assert found.cost_units is not None or wanted.cost_units is None
     np.testing.assert_array_equal(found.cost_units, wanted.cost_units)
+    np.testing.assert_array_equal(found.uplinks, wanted.uplinks)
     for part in ("topology", "servers", "reservations"):
         one, other = getattr(found, part), getattr(wanted, part)
         for field in dataclasses.fields(one):

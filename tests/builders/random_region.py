@@ -36,6 +36,8 @@ def region(
     survives_loss_of=None,
     amounts=(),
     resources=None,
+    gbit_per_rru=None,
+    uplinks=None,
 ):
     """Build a region. servers: (rack, type, target, in_use, available) each; capacity: of each reservation.
 
@@ -98,6 +100,7 @@ def region(
             affinity_share=np.array(affinity if affinity is not None else np.full((R, D), np.nan), float).reshape(R, D),
             priority=np.array(priority if priority is not None else [PRIORITY_MIDDLE] * R, np.int64),
             move_cost=np.array(move_cost if move_cost is not None else [1.0] * R, float),
+            gbit_per_rru=np.array(gbit_per_rru if gbit_per_rru is not None else [0.0] * R, float),
             msb_share_max=np.array(msb_share_max if msb_share_max is not None else [np.inf] * R, float),
             domain_limits=np.array([limits_table(own, kinds) for own in limits or [()] * R], float).reshape(
                 R, 2 + len(kinds), len(LIMITS)
@@ -111,6 +114,7 @@ def region(
             names=np.array([f"resource-{k}" for k in range(len(amounts))], object),
             amount=np.array(amounts, float).reshape(len(amounts), types),
         ),
+        uplinks=None if uplinks is None else np.array(uplinks, float),
     )
 
 

@@ -174,6 +174,7 @@ def _reservations(
         affinity_share=np.array(share, float).reshape(shape),
         priority=np.array([spec.priority for spec in specs.values()], np.int64),
         move_cost=np.array([spec.move_cost for spec in specs.values()], float),
+        gbit_per_rru=np.array([spec.gbit_per_rru for spec in specs.values()], float),
         msb_share_max=limits([spec.msb_share_max for spec in specs.values()]),
         allowed=np.array(
             [[not s.datacenters or name in s.datacenters for name in topology.datacenters] for s in specs.values()],

@@ -131,6 +131,7 @@ def region_of(inventory: Inventory, name: str) -> RegionImage:
         affinity_share=np.zeros((0, datacenters)),
         priority=none.astype(np.int64),
         move_cost=none,
+        gbit_per_rru=none,
         msb_share_max=none,
         domain_limits=np.zeros((0, 2 + len(inventory.topology.kinds), len(LIMITS))),
         allowed=np.ones((0, datacenters), bool),

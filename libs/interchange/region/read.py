@@ -49,6 +49,7 @@ from libs.interchange.region.power_limits import FILE as POWER
 from libs.interchange.region.power_limits import load_limits
 from libs.interchange.region.resources import PREFIX as RESOURCE_PREFIX
 from libs.interchange.region.resources import read_amounts, read_asked
+from libs.interchange.region.uplinks import UPLINK, read_gbit, read_uplinks
 
 FILES = ("servers.parquet", "reservations.parquet", "rru.parquet", "affinity.parquet", "policy.json")
 OPTIONAL_FILES = (*CATALOGUE_FILES, POWER)
@@ -92,6 +93,7 @@ def load_region(source: Source, *, name: str = "region", absent: RegionPolicy = 
     - Types have resources by columns such as `resource:cores` of servers, and reservations ask for `resources`.
     - Reservations are guests by the columns `guest_of` and `guest_share`; else there are no guests.
     - Types have watts by the columns `idle_w` and `full_w` of servers, and domains have limits by power_limits.parquet.
+    - Racks have limits by the column `uplink_gbit` of servers, and reservations send `gbit_per_rru`, which is 0.
     - Without `churned`, a solve of the region has no churn budget. Without `promised_rru`, all reservations were
       granted their capacity. Only replay bundles have these columns.
     - `unavailability` follows from `available`. With the column, a server that is up may be in planned maintenance.
@@ -104,13 +106,14 @@ def load_region(source: Source, *, name: str = "region", absent: RegionPolicy = 
             others = "an empty table says nothing" if file.endswith(".parquet") else "{} leaves every cost as it is"
             problems.add(file, f"is missing; all of {', '.join(FILES)} are needed: {others}")
     problems.raise_any()
-    more = {"target", "host_profile", "leaving", "awaited", "booked", "unavailability", *SIZES}
+    more = {"target", "host_profile", "leaving", "awaited", "booked", "unavailability", UPLINK, *SIZES}
     servers_table = Table(source, "servers.parquet", problems, fields=_SERVERS | more, prefix=_PREFIXES)
     reservations_table = Table(
         source,
         "reservations.parquet",
         problems,
         fields=_RESERVATIONS
+        | {"gbit_per_rru"}
         | {"priority", "move_cost", "msb_share_max", "datacenters", "churned", "kind", "unit", "owner", "host_profile"}
         | {"workload_class", "promised_rru", "survives_loss_of", "domain_limits", "resources", "affinity_follows"}
         | {"guest_of", "guest_share"},
@@ -148,6 +151,7 @@ def load_region(source: Source, *, name: str = "region", absent: RegionPolicy = 
         ),
         priority=_priorities(reservations_table),
         move_cost=_move_costs(reservations_table),
+        gbit_per_rru=read_gbit(reservations_table),
         msb_share_max=_limit(reservations_table, "msb_share_max")
         if reservations_table.has("msb_share_max")
         else np.full(len(reservation_names), np.inf),
@@ -156,6 +160,7 @@ def load_region(source: Source, *, name: str = "region", absent: RegionPolicy = 
         generation=np.ones(len(reservation_names), np.int64),
     )
     limits = load_limits(source, problems, topology)
+    uplinks = read_uplinks(servers_table, rack, len(topology.racks))
     kinds, units = ([value.value for value in noun] for noun in (ReservationKind, CapacityUnit))
     described: dict[str, Any] = {
         "server_host_profile": servers_table.optional_strings("host_profile", HOST_PROFILE),
@@ -184,6 +189,7 @@ def load_region(source: Source, *, name: str = "region", absent: RegionPolicy = 
         cost_units=None if catalogue is None else listed_units(types, catalogue.units()),
         power=listed_watts(types, attributes, limits),
         resources=resources,
+        uplinks=uplinks,
     )
     image = RegionImage(
         snapshot=snapshot, server_deleted_current=deleted_current, server_deleted_target=deleted_target, **described

@@ -29,6 +29,7 @@ from libs.interchange.region.power_limits import FILE as POWER
 from libs.interchange.region.power_limits import dump_limits
 from libs.interchange.region.read import DOMAIN_PREFIX, HOST_PROFILE, OWNER, SIZES
 from libs.interchange.region.resources import amount_columns, amounts_by_type, asked_column
+from libs.interchange.region.uplinks import UPLINK, uplinks_column
 
 
 def image_of(snapshot: FleetSnapshot) -> RegionImage:
@@ -88,7 +89,8 @@ def dump_region(image: RegionImage) -> dict[str, bytes]:
     reservation follows a class. `resources` is written if any reservation asks for one, and servers then have a column
     for it. `guest_of` and `guest_share` are written if there are guests, and `survives_loss_of` if any reservation
     names a kind of domain. The files of the catalogue are written if the image has one, and power_limits.parquet if
-    there are limits.
+    there are limits. `uplink_gbit` of servers is written if a rack has a limit, and `gbit_per_rru` if a reservation
+    sends anything.
     """
     guests, image = image.snapshot.guests, unstacked(image)
     s, q = image.snapshot.servers, image.snapshot.reservations
@@ -124,6 +126,9 @@ def dump_region(image: RegionImage) -> dict[str, bytes]:
         of_type = [image.hardware_type_attributes.get(str(name), {}).get(size) for name in types]
         if any(value is not None for value in of_type):
             servers[size] = pa.array(of_type, pa.float64()).take(pa.array(s.hardware_type))
+    uplinks = uplinks_column(image.snapshot.uplinks, s.rack)
+    if uplinks is not None:
+        servers[UPLINK] = uplinks
     named = [size for size in SIZES if size in servers]
     servers |= amount_columns(q.resources, image.snapshot.resources, named, pa.array(s.hardware_type))
     reservations = {
@@ -139,6 +144,8 @@ def dump_region(image: RegionImage) -> dict[str, bytes]:
         "owner": _strings(image.reservation_owner),
         "host_profile": _strings(image.reservation_host_profile),
     }
+    if q.gbit_per_rru.any():
+        reservations["gbit_per_rru"] = q.gbit_per_rru
     if np.isfinite(q.msb_share_max).any():
         reservations["msb_share_max"] = pa.array(q.msb_share_max, mask=np.isinf(q.msb_share_max))
     limits = limits_column(q.domain_limits, topology.kinds)

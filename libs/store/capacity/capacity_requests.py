@@ -21,7 +21,7 @@ from libs.store.tables import capacity_requests, jobs, regions
 UNASSESSED = (CapacityRequestPhase.SUBMITTED, CapacityRequestPhase.ASSESSING)
 UNDECIDED = (*UNASSESSED, CapacityRequestPhase.AWAITING_APPROVAL)
 _table = capacity_requests
-_LATEST_FIELDS = ("resources", "affinity_follows", "guest_of", "guest_share")
+_LATEST_FIELDS = ("resources", "affinity_follows", "guest_of", "guest_share", "gbit_per_rru")
 """Fields of a spec that processes of the version before cannot read."""
 _SELECT = sa.select(_table, regions.c.name.label("region")).join(regions, regions.c.region_id == _table.c.region_id)
 

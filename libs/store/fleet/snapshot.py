@@ -17,6 +17,7 @@ from libs.store.fleet.loss_places import LossPlaces
 from libs.store.fleet.policy_rollouts import load_canary
 from libs.store.fleet.power_limits import load_power
 from libs.store.fleet.present_classes import load_units
+from libs.store.fleet.rack_uplinks import load_uplinks
 from libs.store.fleet.regions import load_region
 from libs.store.fleet.resources import load_asked, load_sizes_and_guests
 from libs.store.fleet.topology import TopologyIds, load_server_domains, load_topology, rows_of
@@ -68,6 +69,7 @@ def load_fleet_snapshot(tx: Transaction, region_name: str) -> FleetSnapshot:
         power=load_power(tx, region.region_id, types),
         resources=resources,
         guests=load_guests(tx, region.region_id),
+        uplinks=load_uplinks(tx, region.region_id, topology.racks),
     )
 
 
@@ -92,7 +94,7 @@ def _reservations(
     found = copy_out(
         tx,
         f"SELECT reservation_id, capacity_rru, {', '.join(places.survives)}, coalesce(msb_spread_limit, 'infinity'), "
-        f"coalesce(rack_spread_limit, 'infinity'), priority, move_cost, "
+        f"coalesce(rack_spread_limit, 'infinity'), priority, move_cost, gbit_per_rru, "
         f"coalesce(msb_share_max, 'infinity'), generation {chosen}",
         parameters,
         {
@@ -103,6 +105,7 @@ def _reservations(
             "rack_limit": ">f8",
             "priority": ">i8",
             "move_cost": ">f8",
+            "gbit_per_rru": ">f8",
             "msb_share_max": ">f8",
             "generation": ">i8",
         },
@@ -138,6 +141,7 @@ def _reservations(
         affinity_share=share,
         priority=found["priority"].astype(np.int64),
         move_cost=found["move_cost"].astype(np.float64),
+        gbit_per_rru=found["gbit_per_rru"].astype(np.float64),
         msb_share_max=found["msb_share_max"].astype(np.float64),
         domain_limits=load_limits_table(tx, ids, topology.kinds),
         allowed=allowed,

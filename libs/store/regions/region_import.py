@@ -23,6 +23,7 @@ from libs.store.fleet.guests import stack_guests
 from libs.store.fleet.hardware_types import ensure_hardware_types, fill_attributes, fill_cost_units
 from libs.store.fleet.inventory_snapshot import IMPORTED
 from libs.store.fleet.power_limits import put_power_limits
+from libs.store.fleet.rack_uplinks import put_imported_uplinks
 from libs.store.fleet.regions import create_region, load_region
 from libs.store.fleet.resources import add_asked_table
 from libs.store.fleet.topology import add_server_domains, add_topology
@@ -67,6 +68,7 @@ def import_region(tx: Transaction, image: RegionImage, *, actor: str, now: datet
         _add_catalogue(tx, region_id, image.catalogue, actor, now)
     if snapshot.power is not None and snapshot.power.limits:
         put_power_limits(tx, region_id, snapshot.power.limits, generation=0, actor=actor, now=now)
+    put_imported_uplinks(tx, region_id, snapshot, actor=actor, now=now)
     reservation_ids = _add_reservations(tx, region_id, image, now)
     _add_rru(tx, reservation_ids, type_ids, snapshot.reservations)
     _add_affinity(tx, region_id, reservation_ids, topology.datacenters, snapshot.reservations)
@@ -194,6 +196,7 @@ def _add_reservations(tx: Transaction, region_id: int, image: RegionImage, now: 
             "rack_spread_limit": _null(q.rack_spread_limit, np.isinf(q.rack_spread_limit)),
             "priority": q.priority,
             "move_cost": q.move_cost,
+            "gbit_per_rru": q.gbit_per_rru,
             "workload_class": image.reservation_class,
             "affinity_follows": image.reservation_follows,
             "msb_share_max": _null(q.msb_share_max, np.isinf(q.msb_share_max)),

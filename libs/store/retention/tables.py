@@ -68,6 +68,7 @@ TABLES: Mapping[str, Retention] = MappingProxyType(
         "server_domains": Stays("a row per server that was ever bought and kind of domain"),
         "hardware_types": _PLACES,
         "power_limits": Stays("settings: a row per region"),
+        "rack_uplinks": Stays("settings: a row per region"),
         "servers": Stays("a row per server that was ever bought: plans, moves and events name it"),
         "unavailability_events": Forgotten(by=FORGET_HISTORY, after=_HISTORY, kept="events that have not ended"),
         "retirements": Forgotten(by=FORGET_HISTORY, after=_HISTORY, kept="announced ones"),

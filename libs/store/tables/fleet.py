@@ -105,6 +105,16 @@ power_limits = sa.Table(
     sa.CheckConstraint("jsonb_typeof(limits) = 'array'", name="limits"),
 )
 
+# The Gbit/s that racks may send, by name: all limits of a region in one document, which a change replaces.
+rack_uplinks = sa.Table(
+    "rack_uplinks",
+    metadata,
+    sa.Column("region_id", sa.BigInteger, sa.ForeignKey("regions.region_id"), primary_key=True),
+    json("limits"),
+    generation(),
+    sa.CheckConstraint("jsonb_typeof(limits) = 'object'", name="limits"),
+)
+
 servers = sa.Table(
     "servers",
     metadata,

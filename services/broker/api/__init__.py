@@ -14,6 +14,7 @@ from services.broker.api import (
     region_history,
     region_power,
     region_supply,
+    region_uplinks,
     regions,
     retirements,
     server_counts,
@@ -33,6 +34,7 @@ ROUTERS = (
     drain_schedules.router,
     region_files.router,
     region_power.router,
+    region_uplinks.router,
     region_supply.router,
     solve_schedules.router,
     imports.router,
@@ -49,5 +51,6 @@ LARGE_BODIES = {
     "/v1/regions/{region}/import": region_files.IMPORT_BYTES_MAX,
     "/v1/regions/{region}/imports": imports.LIST_BYTES_MAX,
     "/v1/regions/{region}/power": region_power.POWER_BYTES_MAX,
+    "/v1/regions/{region}/uplinks": region_uplinks.UPLINKS_BYTES_MAX,
 }
 API = ServiceApi(routers=ROUTERS, large_bodies=LARGE_BODIES)

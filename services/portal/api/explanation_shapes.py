@@ -20,6 +20,7 @@ class CostOut(ResponseModel):
     surplus: float = Field(description="Cost of servers above the fewest that could give the capacity")
     power: float = Field(default=0.0, description="Cost of kW that MSBs draw above the levels of an even region")
     locality: float = Field(default=0.0, description="Cost of domains beyond those that the reservation prefers")
+    uplinks: float = Field(default=0.0, description="Cost of Gbit/s that racks send above the limits of their uplinks")
     short: float = Field(description="Cost of missing capacity (RAS, expression 6)")
     affinity: float = Field(description="Cost of capacity outside the bands of datacenters (RAS, expression 7)")
     total: float

@@ -6,7 +6,7 @@ from libs.domain.domain_limits import DomainLimit
 from libs.domain.reservation import ReservationSpec
 from libs.store.capacity.capacity_requests import spec_json, spec_of_json
 
-LATEST = {"resources", "affinity_follows"}
+LATEST = {"resources", "affinity_follows", "gbit_per_rru"}
 
 
 @pytest.mark.parametrize(
@@ -15,6 +15,7 @@ LATEST = {"resources", "affinity_follows"}
         ({}, set()),
         ({"resources": {"cores": 2.0}}, {"resources"}),
         ({"affinity_follows": "storage"}, {"affinity_follows"}),
+        ({"gbit_per_rru": 2.5}, {"gbit_per_rru"}),
     ],
 )
 def test_the_process_of_the_version_before_reads_what_asks_for_nothing_new(said: dict, written: set[str]) -> None:

@@ -88,11 +88,13 @@ def random_image(seed: int) -> RegionImage:
             survives_loss_of=np.zeros((len(q), 1), bool),
             priority=rng.integers(0, 5, len(q)),
             move_cost=rng.uniform(0.1, 10, len(q)),
+            gbit_per_rru=np.where(rng.random(len(q)) < 0.5, 0.0, rng.uniform(0, 40, len(q))),
             msb_share_max=np.where(rng.random(len(q)) < 0.5, np.inf, rng.uniform(0.2, 1, len(q))),
             allowed=allowed,
             domain_limits=random_limits(rng, len(q)),
         ),
         cost_units=listed_units(found.hardware_types, catalogue.units()),
+        uplinks=np.where(rng.random(len(found.topology.racks)) < 0.4, np.inf, rng.uniform(1, 90, 8)),
     )
     return replace(
         image_of(snapshot),
