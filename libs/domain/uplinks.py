@@ -17,7 +17,7 @@ UPLINK_GBIT_MAX = 1e6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RackTraffic:
-    """What the servers of one rack send, by current bindings and by targets, beside the limit of its uplink."""
+    """The traffic of one rack by current bindings and by targets, beside the limit of its uplink."""
 
     rack: str
     limit_gbit: float
@@ -88,7 +88,8 @@ def share_above(snapshot: FleetSnapshot, binding: Indices) -> Floats:
     used, above = by_rack(snapshot, sent), above_gbit(snapshot, binding)
     share = np.divide(above, used, out=np.zeros(len(used)), where=used > 0)
     rows = np.flatnonzero(sent > 0)
-    return np.bincount(binding[rows], sent[rows] * share[snapshot.servers.rack[rows]], len(snapshot.reservations))
+    each = sent[rows] * share[snapshot.servers.rack[rows]]
+    return np.bincount(binding[rows], each, len(snapshot.reservations)).astype(np.float64, copy=False)
 
 
 def left_to(snapshot: FleetSnapshot, here: Bools, binding: Indices) -> Floats | None:

@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from libs.domain.arrays import Bools, Indices
+from libs.domain.arrays import Bools, Floats, Indices
 from libs.domain.fleet import FREE, FleetSnapshot
+from libs.domain.uplinks import gbit_each, left_to, weighs_uplinks
 from libs.ras.retiring_servers import give_up_leaving
 from libs.ras.server_classes import Counts, Index, Places
+
+_DIGITS = 6
+"""Decimals of Gbit/s in which servers are compared. Smaller differences are rounding."""
 
 
 def extract_targets(snapshot: FleetSnapshot, places: Places, wanted: Counts) -> Indices:
@@ -22,8 +26,9 @@ def extract_targets(snapshot: FleetSnapshot, places: Places, wanted: Counts) -> 
 
     If a reservation loses servers of a place, it keeps those that cost most to move. If a reservation grows in a place,
     it gets servers that no reservation keeps there. Servers that it holds at present come first, which cancels a
-    running move. Then come free idle servers, then other idle servers, then servers in use. Among equal servers, the
-    rack with the fewest servers of the reservation comes first, then the lowest row.
+    running move. Then come free idle servers, then other idle servers, then servers in use. Among equal servers, those
+    come first that add least to the Gbit/s of racks above their limits. Then comes the rack with the fewest servers of
+    the reservation, and then the lowest row. Reservations that send most choose first, if racks have limits.
     """
     servers, place = snapshot.servers, places.of
     K = wanted.shape[1]
@@ -41,12 +46,15 @@ def extract_targets(snapshot: FleetSnapshot, places: Places, wanted: Counts) -> 
     pool = np.flatnonzero(servers.lasting & ~bound)
     pool = pool[np.argsort(place[pool], kind="stable")]
     starts = np.searchsorted(place[pool], np.arange(K + 1))
-    crowd = _RackCrowd(snapshot, target, usable)
+    crowd, uplinks = _RackCrowd(snapshot, target, usable), _Uplinks.of(snapshot, target)
     for g in np.flatnonzero(missing.sum(0)):
         candidates = pool[starts[g] : starts[g + 1]]
-        for r in np.flatnonzero(missing[:, g]):
-            chosen = _best(snapshot, candidates, int(r), crowd)[: missing[r, g]]
+        wanting = np.flatnonzero(missing[:, g])
+        for r in wanting if uplinks is None else uplinks.in_order(wanting):
+            chosen = _best(snapshot, candidates, int(r), crowd, uplinks)[: missing[r, g]]
             target[candidates[chosen]] = r
+            if uplinks is not None:
+                uplinks.take(int(r), candidates[chosen])
             candidates = np.delete(candidates, chosen)
     return give_up_leaving(snapshot, target)
 
@@ -85,7 +93,7 @@ def _nth(order: Index, *keys: Counts | Indices) -> Counts:
     return nth
 
 
-def _best(snapshot: FleetSnapshot, candidates: Index, r: int, crowd: _RackCrowd) -> Index:
+def _best(snapshot: FleetSnapshot, candidates: Index, r: int, crowd: _RackCrowd, uplinks: _Uplinks | None) -> Index:
     """Return the positions of the servers in `candidates`, the best server for reservation `r` first."""
     servers = snapshot.servers
     rack = servers.rack[candidates]
@@ -94,8 +102,9 @@ def _best(snapshot: FleetSnapshot, candidates: Index, r: int, crowd: _RackCrowd)
         0,
         np.where(servers.in_use[candidates], 3, 1 + (servers.target[candidates] >= 0)),
     )
-    even = _nth(np.lexsort((candidates, rack, churn)), churn, rack) + crowd.of(r, rack)
-    return np.lexsort((candidates, even, churn))
+    nth = _nth(np.lexsort((candidates, rack, churn)), churn, rack)
+    above = np.zeros(len(rack)) if uplinks is None else uplinks.above(r, candidates, nth)
+    return np.lexsort((candidates, nth + crowd.of(r, rack), above, churn))
 
 
 class _RackCrowd:
@@ -114,3 +123,40 @@ class _RackCrowd:
         key = r * self._racks + rack.astype(np.int64)
         at = np.minimum(np.searchsorted(self._keys, key), len(self._keys) - 1)
         return np.where(self._keys[at] == key, self._counts[at], 0)
+
+
+class _Uplinks:
+    """The Gbit/s that racks have to spare while servers are distributed."""
+
+    def __init__(self, snapshot: FleetSnapshot, spare: Floats) -> None:
+        self._servers, self._spare = snapshot.servers, spare
+        self._each, self._gbit_per_rru = gbit_each(snapshot), snapshot.reservations.gbit_per_rru
+
+    @classmethod
+    def of(cls, snapshot: FleetSnapshot, target: Indices) -> _Uplinks | None:
+        """Return what the bindings `target` (S,) leave; None if uplinks cost nothing."""
+        if not weighs_uplinks(snapshot):
+            return None
+        spare = left_to(snapshot, np.zeros(len(target), bool), target)
+        assert spare is not None
+        return cls(snapshot, spare)
+
+    def in_order(self, reservations: Index) -> Index:
+        """Return the reservations, those that send most first."""
+        return reservations[np.argsort(-self._gbit_per_rru[reservations], kind="stable")]
+
+    def above(self, r: int, rows: Index, nth: Counts) -> Floats:
+        """Return the Gbit/s above the limit of its rack that each of the servers `rows` adds for `r`, rounded.
+
+        nth  the number of servers of the rack that come before it
+        """
+        each, spare = self._sent(r, rows), self._spare[self._servers.rack[rows]]
+        before, after = np.maximum(nth * each - spare, 0.0), np.maximum((nth + 1) * each - spare, 0.0)
+        return np.asarray(np.round(after - before, _DIGITS))
+
+    def take(self, r: int, rows: Index) -> None:
+        """Count the servers `rows` for `r`."""
+        np.subtract.at(self._spare, self._servers.rack[rows], self._sent(r, rows))
+
+    def _sent(self, r: int, rows: Index) -> Floats:
+        return np.asarray(self._each[r, self._servers.hardware_type[rows]])

@@ -18,6 +18,7 @@ from libs.assignment import Limits, Objective, Pool, Progress, Result, StoppedBy
 from libs.domain.arrays import Bools, Indices, Ints
 from libs.domain.fleet import FREE, FleetSnapshot, TargetPlan
 from libs.domain.power_use import beyond_w
+from libs.domain.uplinks import weighs_uplinks
 from libs.plan_check.churn import ChurnBudget, check_churn, churn_budget, counted_preemptions, needs_repair
 from libs.plan_check.hard_limits import excess
 from libs.plan_check.regression import TOLERANCE, broken_promises
@@ -30,6 +31,8 @@ from libs.ras.phases.clock import Clock
 from libs.ras.phases.racks import NAME as RACKS
 from libs.ras.phases.racks import spread_racks
 from libs.ras.phases.report import PhaseReport
+from libs.ras.phases.uplinks import NAME as UPLINKS
+from libs.ras.phases.uplinks import relieve_uplinks
 from libs.ras.power_report import report_power
 from libs.ras.retiring_servers import give_up_leaving
 from libs.ras.server_classes import places_of
@@ -40,6 +43,8 @@ from libs.ras.zones import choose_zones, scattered
 
 DEFAULTS = Limits()
 SOLVER = "portfolio"
+PHASES = ((RACKS, spread_racks), (UPLINKS, relieve_uplinks))
+"""The phases after the first, in order. The last one is only for regions whose racks have limits."""
 SAME = 1e-6
 """Relative difference up to which penalties count as equal, for rounding in sums of floats."""
 WITHOUT_BUDGET_SHARE = 0.6
@@ -172,10 +177,12 @@ class _Solve:
         """Return the plan after the later phases, and the reports of those that had something to do."""
         limit_s = self.limits.time_s_max
         until = math.inf if limit_s is None else self.started + limit_s
-        with self._step(RACKS):
-            clock = Clock(until=until, cancelled=self.cancelled)
-            target, report = spread_racks(self.snapshot, target, budget, self.limits, clock, seed=self.seed)
-        return target, () if report is None else (report,)
+        clock, reports = Clock(until=until, cancelled=self.cancelled), []
+        for name, phase in PHASES if weighs_uplinks(self.snapshot) else PHASES[:1]:
+            with self._step(name):
+                target, report = phase(self.snapshot, target, budget, self.limits, clock, seed=self.seed)
+            reports += [] if report is None else [report]
+        return target, tuple(reports)
 
     def _plan_within(self, most: Ints, free: Result, best: Indices, share: float) -> tuple[Result, Indices]:
         """Return the plan with at most `most` (R,) preemptions, or one beyond them if only that repairs what was

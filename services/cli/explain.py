@@ -19,6 +19,7 @@ _TERMS = {
     "servers above the fewest": "surplus",
     "balance of power": "power",
     "further domains": "locality",
+    "uplinks": "uplinks",
     "shortfall": "short",
     "affinity": "affinity",
     "total": "total",

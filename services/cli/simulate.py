@@ -24,6 +24,7 @@ _COSTS = {
     "servers above the fewest": "surplus",
     "balance of power": "power",
     "further domains": "locality",
+    "uplinks": "uplinks",
     "shortfall": "short",
     "affinity": "affinity",
     "total": "total",

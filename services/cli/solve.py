@@ -19,6 +19,7 @@ from libs.domain.fleet import FleetSnapshot
 from libs.domain.locality import preferring_kinds
 from libs.domain.power import ROUNDING_W
 from libs.domain.reservation import ReservationKind
+from libs.domain.uplinks import weighs_uplinks
 from libs.interchange.bundles.solve import Bundle, load_bundle
 from libs.interchange.files.atomic import replacing
 from libs.interchange.files.errors import InterchangeError
@@ -37,7 +38,7 @@ from services.cli.failure import EXIT_NOT_POSSIBLE, CliFailure
 from services.cli.output import Output, OutputOption, percent, plural, print_json, print_rows, say, stderr
 from services.cli.started import elapsed_s
 
-PHASES = ("build", "search", "extraction", "racks", "evaluation")
+PHASES = ("build", "search", "extraction", "racks", "uplinks", "evaluation")
 WRITING = 1.5
 """Expected time of the checks, waves and files after a solve, as a multiple of the time to load the region."""
 SCORES = {
@@ -48,6 +49,7 @@ SCORES = {
     "surplus": "surplus",
     "balance of power": "power",
     "further domains": "locality",
+    "uplinks": "uplinks",
     "shortfall": "short",
     "affinity": "affinity",
     "total": "total",
@@ -59,6 +61,7 @@ SCORES = {
 _APPLIES: dict[str, Callable[[FleetSnapshot], bool]] = {
     "power": lambda region: region.policy.power_balance_cost > 0,
     "locality": lambda region: bool(preferring_kinds(region)),
+    "uplinks": weighs_uplinks,
 }
 """Field of a score -> whether a region has such a cost. All regions have the others."""
 

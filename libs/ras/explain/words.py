@@ -82,6 +82,7 @@ TERMS = {
     "rack_spread": "spread over racks",
     "power": "balance of power",
     "locality": "further domains",
+    "uplinks": "uplinks",
 }
 """Term of a score -> its name for people."""
 

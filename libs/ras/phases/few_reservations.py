@@ -10,6 +10,7 @@ from libs.domain.arrays import Indices
 from libs.domain.fleet import FREE, FleetSnapshot
 from libs.domain.power_balance import as_part
 from libs.domain.power_use import joining_w, room_w
+from libs.domain.uplinks import left_to
 from libs.ras.server_classes import Index
 from libs.ras.single_reservation import with_servers
 from libs.ras.zones import Zones, choose_zones
@@ -51,6 +52,7 @@ class FewReservations:
             as_part(some, snapshot, here, target, room),
             churned=None,
             promised_rru=None,
+            uplinks=left_to(snapshot, here, target),
             servers=replace(some.servers, current=number[some.servers.current], target=number[some.servers.target]),
             reservations=replace(q, **{field.name: getattr(q, field.name)[kept] for field in fields(q)}),
         )

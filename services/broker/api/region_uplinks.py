@@ -48,7 +48,7 @@ class UplinksIn(RequestModel):
 
 
 class RackTrafficOut(ResponseModel):
-    """What the servers of one rack send."""
+    """The traffic of one rack with a limit."""
 
     rack: str
     limit_gbit: float

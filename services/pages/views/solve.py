@@ -27,6 +27,7 @@ TERMS = (
     ("surplus", "Surplus", "servers above the fewest that could give the capacity"),
     ("power", "Balance of power", "kW that MSBs draw above the levels of an even region"),
     ("locality", "Further domains", "domains beyond those that reservations prefer"),
+    ("uplinks", "Uplinks", "Gbit/s that racks send above their limits"),
 )
 """The terms of the objective: name in the report, title, and what counts."""
 _FIGURES: tuple[tuple[str, tuple[str, ...], str], ...] = (

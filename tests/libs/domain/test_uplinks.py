@@ -1,4 +1,4 @@
-"""What racks send and what it costs, compared with a count server by server."""
+"""Compare the traffic of racks and its cost with a count server by server."""
 
 from dataclasses import replace
 

@@ -16,11 +16,12 @@ from libs.plan_check.check import check_legal
 from libs.plan_check.churn import churn_budget, counted_preemptions
 from libs.plan_check.regression import by_place, check_regression
 from libs.ras.evaluate import above_rack_limit, evaluate
-from libs.ras.phases import racks
+from libs.ras.phases import refine
 from libs.ras.phases.clock import Clock
 from libs.ras.phases.few_reservations import FewReservations
 from libs.ras.phases.kept_terms import worse_off
-from libs.ras.phases.racks import batches, spread_racks, worst
+from libs.ras.phases.racks import spread_racks, worst
+from libs.ras.phases.refine import batches
 from libs.ras.solve import plan_target_bindings
 from tests.builders.random_region import random_region, region, regions
 
@@ -191,7 +192,7 @@ def test_the_worst_come_first_and_large_ones_are_solved_one_after_the_other(monk
     assert len(chosen) == 6
     assert (np.diff(above) <= 0).all()
     together = refined(snapshot, target, limits=Limits())[1]
-    monkeypatch.setattr(racks, "COUNTS_MAX", 40)
+    monkeypatch.setattr(refine, "COUNTS_MAX", 40)
     parts = list(batches(snapshot, chosen))
     assert len(parts) > 1
     assert np.concatenate(parts).tolist() == chosen.tolist()
