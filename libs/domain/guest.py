@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from libs.domain.reservation import ReservationSpec
-from libs.domain.resources import GUEST_PREFIX, RESOURCES_MAX
+from libs.domain.resources import AMOUNT_MIN, GUEST_PREFIX, RESOURCES_MAX
 
 GUEST_SHARE_MIN = 0.01
 """The smallest share of a guest."""
@@ -189,6 +189,10 @@ def guest_fault(name: str, spec: ReservationSpec, host: ReservationSpec, others:
     if not GUEST_SHARE_MIN <= share <= free:
         because = f"{free:g} of each server of {of} is free, and guests have at least {GUEST_SHARE_MIN:g}"
         return GuestFault("guest_share", "guest_share", because, "ask for a share between them")
+    for hardware_type, rru in sorted(spec.rru.items()):
+        if rru * share < AMOUNT_MIN:  # solves would count it as none, see `is_amount`
+            because = f"{share:g} of a server of {hardware_type} is {rru * share:g} RRU, less than {AMOUNT_MIN:g}"
+            return GuestFault("rru", "rru", because, "count capacity and RRU in a smaller unit")
     there = len(host.resources) + len(others)
     if there >= RESOURCES_MAX:
         because = f"{of} has {there} resources and guests, of which {RESOURCES_MAX} are allowed"

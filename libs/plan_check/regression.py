@@ -124,27 +124,28 @@ def check_regression(snapshot: FleetSnapshot, target: Indices) -> list[Violation
     if not len(bad):
         return []
     terms = [
-        (f"be short of {{:.6g}} {unit_in_words(one.resource)} instead of {{:.6g}}", was / one.worth, now / one.worth)
+        ("be short of", unit_in_words(one.resource), was / one.worth, now / one.worth)
         for one in snapshot.measures
         for was, now in [(unmet_in(snapshot, binding, one) for binding in (snapshot.servers.target, target))]
     ]
-    terms.append(("have {:.6g} RRU outside its datacenters' shares instead of {:.6g}", *off))
+    terms.append(("have", "RRU outside its datacenters' shares", *off))
     return [
         Violation(
             reason="ShortfallGrows" if short[1][r] - short[0][r] > TOLERANCE else "AffinityWorsens",
-            message=f"{q.name[r]} would {_worse([(text, was[r], now[r]) for text, was, now in terms])}{others}",
+            message=f"{q.name[r]} would {_worse([(does, of, was[r], now[r]) for does, of, was, now in terms])}{others}",
             reservation=str(q.name[r]),
         )
         for r in bad
     ]
 
 
-def _worse(terms: list[tuple[str, float, float]]) -> str:
+def _worse(terms: list[tuple[str, str, float, float]]) -> str:
     """Describe the change of terms, each with its values before and after, without those that stay 0. Sums of floats
     seldom hit 0, so they are rounded.
     """
-    rounded = [(text, round(was, 6), round(now, 6)) for text, was, now in terms]
-    return " and ".join(text.format(now, was) for text, was, now in rounded if now or was)
+    rounded = [(does, what, round(was, 6), round(now, 6)) for does, what, was, now in terms]
+    told = [one for one in rounded if one[2] or one[3]]
+    return " and ".join(f"{does} {now:.6g} {what} instead of {was:.6g}" for does, what, was, now in told)
 
 
 def by_place(

@@ -1,12 +1,16 @@
 """Solves see a host with its share of servers, and a resource for each guest."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from libs.domain.fleet import FREE
 from libs.domain.guest import Guest, guest_amounts, guest_fault, in_effect, number_name, unit_in_words
 from libs.domain.reservation import ReservationSpec
 from libs.domain.resources import RESOURCES_MAX
 from libs.domain.stacked_region import unstacked
+from libs.plan_check.regression import check_regression
 from tests.builders.region import region_image
 
 WEB = ReservationSpec(capacity_rru=10, rru={"hw-a": 1.0, "hw-b": 3.0}, resources={"cores": 5.0})
@@ -83,3 +87,24 @@ def test_rows_of_guests_come_and_go() -> None:
     assert whole.reservations.name.tolist() == ["web", "other", "cache"]
     np.testing.assert_array_equal(whole.reservations.rru, [[1.0, 3.0], [0.0, 1.0], [2.0, 0.0]])
     assert whole.guests == ()
+
+
+def test_the_share_of_a_guest_is_an_amount_that_solves_count() -> None:
+    tiny = replace(guest(share=0.5).spec, rru={"hw-a": 1e-6})
+    fault = guest_fault("cache", tiny, WEB, [])
+    assert fault is not None
+    assert (fault.field, "less than 1e-06" in fault.message) == ("rru", True)
+    assert guest_fault("cache", replace(tiny, rru={"hw-a": 2e-6}), WEB, []) is None
+
+
+def test_a_plan_that_leaves_a_guest_of_an_imported_name_worse_off_is_told() -> None:
+    cache = ReservationSpec(capacity_rru=1, rru={"hw-a": 1.0}, survives_msb_loss=False)
+    snapshot = region_image(
+        reservations={
+            "web": ReservationSpec(capacity_rru=1, rru={"hw-a": 2.0}, survives_msb_loss=False),
+            "{blue} cache": replace(cache, guest_of="web", guest_share=0.5),
+        },
+        current={"server-00": "web", "server-01": "web"},
+    ).snapshot
+    [violation] = check_regression(snapshot, np.full(len(snapshot.servers), FREE, np.int32))
+    assert "short of 1 RRU of its guest {blue} cache instead of 0" in violation.message
