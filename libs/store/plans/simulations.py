@@ -185,7 +185,9 @@ def load_simulated_changes(tx: Transaction, simulation_id: int) -> list[Simulate
 
 
 def load_owners(tx: Transaction, region_name: str) -> dict[str, str]:
-    """Return name -> owner of the guaranteed reservations in the region's snapshot. Buffers have no owner."""
+    """Return name -> owner of the guaranteed reservations in the region's snapshot. Buffers have no owner, and
+    guests are no rows of it.
+    """
     query = (
         sa.select(reservations.c.name, reservations.c.owner)
         .join(regions, regions.c.region_id == reservations.c.region_id)
@@ -193,6 +195,7 @@ def load_owners(tx: Transaction, region_name: str) -> dict[str, str]:
             regions.c.name == region_name,
             reservations.c.deleted_at.is_(None),
             ~reservations.c.scheduled,
+            reservations.c.host_reservation_id.is_(None),
             reservations.c.kind == ReservationKind.GUARANTEED,
         )
     )

@@ -19,6 +19,7 @@ from libs.store.capacity.reservations import (
 )
 from libs.store.capacity.rru_catalogue import append_version, follow_catalogue
 from libs.store.fleet.regions import load_region as load_region_row
+from libs.store.plans.simulations import load_owners
 from libs.store.platform.database import Database
 from libs.store.platform.refusals import NotPossible
 from libs.store.regions.region_export import load_region_image
@@ -150,3 +151,8 @@ def test_a_region_with_guests_comes_back_from_a_platform(database: Database) -> 
     assert [(one.name, one.spec, one.owner) for one in again.snapshot.guests] == [
         (one.name, one.spec, one.owner) for one in image.snapshot.guests
     ]
+
+
+def test_simulations_can_change_no_guest(database: Database) -> None:
+    with database.snapshot() as tx:
+        assert load_owners(tx, "west") == {"web": "team"}
