@@ -156,11 +156,18 @@ def has_guests(names: Sequence[str]) -> str:
     return f"has guests on its servers: {names[0]}{more}. Delete them first"
 
 
-def guest_fault(name: str, spec: ReservationSpec, host: ReservationSpec, others: Sequence[Guest]) -> GuestFault | None:
+def guest_fault(
+    name: str,
+    spec: ReservationSpec,
+    host: ReservationSpec,
+    others: Sequence[Guest],
+    dropped: Collection[str] = (),
+) -> GuestFault | None:
     """Return the first reason why the reservation `name` with this spec cannot be a guest; None: it can.
 
     host     the spec of the reservation that `spec.guest_of` names
     others   the other guests of that host
+    dropped  hardware types of the guest that its host does not use any more, because a class of workload changed
     """
     of, share = spec.guest_of, spec.guest_share or 0.0
     if name == of:
@@ -174,7 +181,7 @@ def guest_fault(name: str, spec: ReservationSpec, host: ReservationSpec, others:
     for field in _OF_THE_HOST:
         if getattr(spec, field) != getattr(_PLAIN, field):
             return GuestFault(field, field, f"{field} is that of {of}", "a guest has none of its own, so leave it out")
-    for hardware_type in sorted(set(spec.rru) - set(host.rru)):
+    for hardware_type in sorted(set(spec.rru) - set(host.rru) - set(dropped)):
         todo = f"leave it out, or let {of} use it first"
         return GuestFault("rru", "rru", f"{of} does not use {hardware_type}", todo)
     for kind in spec.kinds_survived:

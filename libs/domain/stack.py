@@ -60,4 +60,6 @@ class Stack:
         if self.host is not None and self.host.owner != owner:
             because = f"{spec.guest_of} is of {self.host.owner}, and a guest and its host have one owner"
             return GuestFault("guest_of", "guest_of", because, f"name a reservation of {owner}")
-        return guest_fault(name, spec, spec if self.host is None else self.host.spec, self.guests)
+        host = spec if self.host is None else self.host.spec
+        dropped = () if self.was is None else self.was.spec.rru.keys() - host.rru.keys()
+        return guest_fault(name, spec, host, self.guests, dropped)

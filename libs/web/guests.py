@@ -12,16 +12,20 @@ from libs.web.names import unknown_name
 from libs.web.problems import FieldError, Problem, invalid
 
 
-def require_fitting_guests(tx: Transaction, region: Region, name: str, owner: str, spec: ReservationSpec) -> None:
+def require_fitting_guests(
+    tx: Transaction, region: Region, name: str, owner: str, spec: ReservationSpec, was: ReservationSpec | None = None
+) -> None:
     """Check that the reservation `name` can have this spec: as a guest, or as the host of its present guests.
 
+    was   its spec now; None: it is new
     Raises Problem (422) with the field to change.
     """
     stack = load_stack(tx, region.name, name, spec)
     if spec.guest_of is None:
         for guest in stack.guests:
             others = [other for other in stack.guests if other.name != guest.name]
-            fault = guest_fault(guest.name, guest.spec, spec, others)
+            dropped = () if was is None else guest.spec.rru.keys() - was.rru.keys()
+            fault = guest_fault(guest.name, guest.spec, spec, others, dropped)
             if fault is not None:
                 raise _refused(fault.host_field, fault.message_to_host(guest.name))
         return

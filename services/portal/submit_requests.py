@@ -91,7 +91,7 @@ def submit_resize(
     spec = filled_in(tx, region, reservation.name, spec, reservation.spec)
     _require_known(tx, region, spec)
     _require_same_host(reservation, spec)
-    require_fitting_guests(tx, region, reservation.name, reservation.owner, spec)
+    require_fitting_guests(tx, region, reservation.name, reservation.owner, spec, reservation.spec)
     require_window(spec, reservation, now=now)
     return Submission(
         kind=CapacityRequestKind.RESIZE,

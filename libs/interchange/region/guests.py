@@ -66,7 +66,9 @@ def _faults(image: RegionImage, guests: list[Guest], names: dict[str, int]) -> d
         is_buffer = image.reservation_kind[names[host]] != ReservationKind.GUARANTEED.value
         owner = str(image.reservation_owner[names[host]])
         for place, guest in enumerate(mine):
-            fault = guest_fault(guest.name, guest.spec, spec, mine[:place])
+            used = guest.spec.rru.keys() & spec.rru.keys()
+            dropped = guest.spec.rru.keys() - used if used else ()  # a class of workload may change those of the host
+            fault = guest_fault(guest.name, guest.spec, spec, mine[:place], dropped)
             if is_buffer:
                 found[names[guest.name]] = (HOST, f"{host} is a shared buffer: name a reservation of an owner")
             elif guest.owner != owner:

@@ -34,6 +34,7 @@ _SIZES = """
         FROM reservations r JOIN reservation_rru v USING (reservation_id)
         LEFT JOIN bound USING (reservation_id, hardware_type_id)
         WHERE r.region_id = :region_id AND r.kind = 'guaranteed' AND r.deleted_at IS NULL AND NOT r.scheduled
+          AND r.host_reservation_id IS NULL
         GROUP BY v.hardware_type_id, r.host_profile
     ), profiles AS (
         SELECT DISTINCT ON (hardware_type_id) hardware_type_id, host_profile, holders FROM wanted

@@ -99,6 +99,13 @@ def test_what_cannot_be_a_guest_is_told(specs, field, told):
     assert told in problem.message
 
 
+def test_a_type_that_the_host_does_not_use_any_more_reads():
+    given = image(cache=guest(guest_of="other", rru={"hw-a": 3.3, "hw-b": 1.0}))
+    found = load_region(dump_region(given), name="west")
+    assert [one.spec.rru for one in found.snapshot.guests] == [{"hw-a": 3.3, "hw-b": 1.0}]
+    assert_same_image(found, given)
+
+
 def test_no_server_is_bound_to_a_guest():
     files = dump_region(image(cache=guest()))
     table = pq.read_table(io.BytesIO(files["servers.parquet"]))

@@ -307,3 +307,23 @@ def test_lists_sort_and_filter_guests_as_others(
         assert values == sorted(values) or values == sorted(values, reverse=True)
     short = client.get("/v1/reservations", params={"region": "west", "short": True}).json()["items"]
     assert "cache" not in [one["name"] for one in short]
+
+
+@pytest.mark.usefixtures("web")
+def test_a_type_that_the_host_dropped_stops_no_resize(
+    client: TestClient, database: Database, assess_all: Callable[[], None]
+) -> None:
+    granted(client, assess_all, guest(rru={"hw-a": 4, "hw-b": 4}))
+    with database.write() as tx:  # as a new version of its class of workload would
+        tx.execute(
+            sa.text("""DELETE FROM reservation_rru USING reservations AS host, hardware_types AS type
+                WHERE host.reservation_id = reservation_rru.reservation_id AND host.name = 'web'
+                  AND type.hardware_type_id = reservation_rru.hardware_type_id AND type.name = 'hw-b'""")
+        )
+    for name, capacity in (("cache", 3), ("web", 7)):
+        answer = resize(client, name, {"capacity_rru": capacity})
+        assert answer.status_code == 202, answer.text  # type: ignore[attr-defined]
+        assess_all()
+        assert row_of(client, name)["spec"]["capacity_rru"] == capacity
+    error = refusal(client, guest("third", rru={"hw-b": 1}, share=0.1))
+    assert "web does not use hw-b" in error["message"]
