@@ -98,6 +98,8 @@ MAY = {
     "GET /v1/reservations/{reservation_id}/under-way": EVERYBODY,
     "GET /v1/regions/{region}/power": EVERYBODY,
     "PUT /v1/regions/{region}/power": OPERATING,
+    "GET /v1/regions/{region}/uplinks": EVERYBODY,
+    "PUT /v1/regions/{region}/uplinks": OPERATING,
     "GET /v1/regions/{region}/msb-losses": EVERYBODY,
     "GET /v1/regions/{region}/chances": EVERYBODY,
     "GET /v1/regions/{region}/spares": EVERYBODY,
