@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import insert
 
 from libs.domain.approval import ApprovalLimits
 from libs.reconcile.errors import StaleGeneration
+from libs.store.platform.compare_and_swap import put_at_generation
 from libs.store.platform.database import Transaction
 from libs.store.tables import approval_limits
 
@@ -27,13 +27,8 @@ def set_approval_limits(tx: Transaction, region_id: int, limits: ApprovalLimits)
         "four_eyes": limits.four_eyes,
         "policy_prices": limits.policy_prices,
     }
-    if limits.generation == 0:
-        new = insert(approval_limits).values(region_id=region_id, **values).on_conflict_do_nothing()
-        changed = tx.execute(new.returning(approval_limits.c.region_id)).first()
-    else:
-        key = sa.and_(approval_limits.c.region_id == region_id, approval_limits.c.generation == limits.generation)
-        update = sa.update(approval_limits).where(key).values(values)
-        changed = tx.execute(update.returning(approval_limits.c.region_id)).first()
+    key = {"region_id": region_id}
+    changed = put_at_generation(tx, approval_limits, key, values, generation=limits.generation)
     found = load_approval_limits(tx, region_id)
     if changed is None:
         raise StaleGeneration(

@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import numpy as np
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import insert
 
 from libs.domain.cost_units import CostTable, most_cost_units, units_of_types
 from libs.domain.fleet import FleetSnapshot
@@ -24,6 +23,7 @@ from libs.store.capacity.capacity_requests import UNDECIDED, spec_of_json
 from libs.store.capacity.cost_units import load_cost_table, load_uses
 from libs.store.capacity.stacks import load_stacks
 from libs.store.fleet.regions import load_region
+from libs.store.platform.compare_and_swap import put_at_generation
 from libs.store.platform.database import Transaction
 from libs.store.tables import quotas, regions, reservations
 
@@ -127,19 +127,8 @@ def set_quota(tx: Transaction, region: str, owner: str, limit_cost_units: float 
     Raises NotFound, StaleGeneration.
     """
     region_id = load_region(tx, region).region_id
-    key = sa.and_(quotas.c.region_id == region_id, quotas.c.owner == owner)
-    if generation == 0:
-        new = (
-            insert(quotas)
-            .values(region_id=region_id, owner=owner, limit_cost_units=limit_cost_units)
-            .on_conflict_do_nothing()
-        )
-        changed = tx.execute(new.returning(quotas.c.quota_id)).first()
-    else:
-        update = (
-            sa.update(quotas).where(key, quotas.c.generation == generation).values(limit_cost_units=limit_cost_units)
-        )
-        changed = tx.execute(update.returning(quotas.c.quota_id)).first()
+    key, values = {"region_id": region_id, "owner": owner}, {"limit_cost_units": limit_cost_units}
+    changed = put_at_generation(tx, quotas, key, values, generation=generation)
     found = load_quota(tx, region, owner)
     if changed is None:
         raise StaleGeneration("quota of", owner, expected=generation, found=found.generation)

@@ -9,7 +9,6 @@ from datetime import datetime
 import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
-from sqlalchemy.dialects.postgresql import insert
 
 from libs.domain.arrays import Indices, Names
 from libs.domain.domain_kind import MSB_KIND
@@ -21,6 +20,7 @@ from libs.domain.power_use import fed_kinds, gains_w
 from libs.reconcile.errors import StaleGeneration
 from libs.store.fleet.hardware_types import load_sizes
 from libs.store.platform import audit
+from libs.store.platform.compare_and_swap import put_at_generation
 from libs.store.platform.database import Transaction
 from libs.store.tables import power_limits
 
@@ -85,13 +85,8 @@ def put_power_limits(
     """
     before, found = load_power_limits(tx, region_id, lock=True)
     listed = [asdict(one) for one in limits]
-    if generation == found == 0:
-        new = insert(power_limits).values(region_id=region_id, limits=listed).on_conflict_do_nothing()
-        changed = tx.execute(new.returning(power_limits.c.generation)).scalar_one_or_none()
-    else:
-        key = sa.and_(power_limits.c.region_id == region_id, power_limits.c.generation == generation)
-        update = sa.update(power_limits).where(key).values(limits=listed)
-        changed = tx.execute(update.returning(power_limits.c.generation)).scalar_one_or_none()
+    key, values = {"region_id": region_id}, {"limits": listed}
+    changed = put_at_generation(tx, power_limits, key, values, generation=generation)
     if changed is None:
         raise StaleGeneration("power limits of region", region_id, expected=generation, found=found)
     audit.append(

@@ -7,12 +7,12 @@ from datetime import datetime
 
 import numpy as np
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import insert
 
 from libs.domain.arrays import Floats, Names
 from libs.domain.fleet import FleetSnapshot
 from libs.reconcile.errors import StaleGeneration
 from libs.store.platform import audit
+from libs.store.platform.compare_and_swap import put_at_generation
 from libs.store.platform.database import Transaction
 from libs.store.tables import rack_uplinks
 
@@ -50,13 +50,8 @@ def put_rack_uplinks(
     Raises StaleGeneration unless the stored limits are at `generation`.
     """
     before, found = load_rack_uplinks(tx, region_id, lock=True)
-    if generation == found == 0:
-        new = insert(rack_uplinks).values(region_id=region_id, limits=dict(limits)).on_conflict_do_nothing()
-        changed = tx.execute(new.returning(rack_uplinks.c.generation)).scalar_one_or_none()
-    else:
-        key = sa.and_(rack_uplinks.c.region_id == region_id, rack_uplinks.c.generation == generation)
-        update = sa.update(rack_uplinks).where(key).values(limits=dict(limits))
-        changed = tx.execute(update.returning(rack_uplinks.c.generation)).scalar_one_or_none()
+    key, values = {"region_id": region_id}, {"limits": dict(limits)}
+    changed = put_at_generation(tx, rack_uplinks, key, values, generation=generation)
     if changed is None:
         raise StaleGeneration("uplinks of region", region_id, expected=generation, found=found)
     differs = {name for name in {*before, *limits} if before.get(name) != limits.get(name)}
@@ -71,7 +66,7 @@ def put_rack_uplinks(
         after={"limits": {name: limits[name] for name in sorted(differs) if name in limits}},
         reason=reason,
     )
-    return int(changed)
+    return changed
 
 
 def put_imported_uplinks(
