@@ -1,4 +1,4 @@
-"""Write a row that has a generation, if nobody else wrote it since it was read."""
+"""Write a row that has a generation, unless it was written since it was read."""
 
 from __future__ import annotations
 
