@@ -40,6 +40,13 @@ class Places:
         keys = binding[rows].astype(np.int64) * K + self.of[rows]
         return np.bincount(keys, minlength=reservations * K).reshape(reservations, K)
 
+    def types(self, snapshot: FleetSnapshot) -> Index:
+        """Return a hardware type of each place, (K,). All types of a place have the same value to each reservation."""
+        rows = np.flatnonzero(self.of >= 0)
+        found = np.zeros(len(self.size), np.intp)
+        found[self.of[rows]] = snapshot.servers.hardware_type[rows]
+        return found
+
 
 def places_of(snapshot: FleetSnapshot, position: NDArray[np.int32] | None = None, zones: Zones | None = None) -> Places:
     """Return the places of a region: its lasting servers by position and by value to reservations.

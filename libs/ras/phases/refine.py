@@ -181,10 +181,7 @@ def retiring(snapshot: FleetSnapshot) -> Index:
 def batches(snapshot: FleetSnapshot, chosen: Index) -> Iterator[Index]:
     """Yield the reservations `chosen` in order, in parts whose models have at most COUNTS_MAX counts, or one each."""
     places = places_of(snapshot, snapshot.servers.rack)
-    rows = np.flatnonzero(places.of >= 0)
-    kind = np.zeros(len(places.size), np.int64)
-    kind[places.of[rows]] = snapshot.servers.hardware_type[rows]
-    counts = (snapshot.reservations.rru[chosen][:, kind] > 0).sum(1)
+    counts = (snapshot.reservations.rru[chosen][:, places.types(snapshot)] > 0).sum(1)
     first, total = 0, 0
     for k, count in enumerate(counts.tolist()):
         if k > first and total + count > COUNTS_MAX:

@@ -50,9 +50,7 @@ def with_partners(snapshot: FleetSnapshot, target: Indices, heavy: Index) -> Ind
     servers, R = snapshot.servers, len(snapshot.reservations)
     places = places_of(snapshot)
     hot = (above_gbit(snapshot, target) > 0)[servers.rack]
-    kind = np.zeros(len(places.size), np.int64)
-    rows = np.flatnonzero(places.of >= 0)
-    kind[places.of[rows]] = servers.hardware_type[rows]
+    kind = places.types(snapshot)
     leave, take = (places.counts(np.where(some, target, FREE).astype(np.int32), R) for some in (hot, ~hot))
     take[retiring(snapshot)] = 0
     sent, found = gbit_each(snapshot), dict[int, None]()

@@ -77,3 +77,13 @@ def test_a_share_of_0_switches_them_off_and_frees_their_servers(database: Databa
         update_policy(tx, "west", RegionPolicy(), generation=region.generation, actor="olga", now=NOW)
     assert buffers(database, 0.0) == []
     assert {"server-04", "server-10"}.isdisjoint(targets(read(database)))
+
+
+def test_guests_want_no_profile_of_their_own(database: Database) -> None:
+    with database.write() as tx:
+        tx.execute(sa.text("UPDATE servers SET target_reservation_id = NULL"))
+        tx.execute(
+            sa.text("""UPDATE reservations SET host_reservation_id =
+            (SELECT reservation_id FROM reservations WHERE name = 'three') WHERE name <> 'three'""")
+        )
+    assert {one.spec.host_profile for one in buffers(database, 0.25)} == {"small"}, "two guests against their host"

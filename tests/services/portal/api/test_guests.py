@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import httpx
 import pytest
 import sqlalchemy as sa
 from fastapi.testclient import TestClient
@@ -45,13 +46,13 @@ def granted(client: TestClient, assess_all: Callable[[], None], body: dict) -> d
     return row_of(client, body["reservation"])
 
 
-def resize(client: TestClient, name: str, spec: dict) -> object:
+def resize(client: TestClient, name: str, spec: dict) -> httpx.Response:
     row = row_of(client, name)
     url = f"/v1/reservations/{row['reservation_id']}"
     return client.patch(url, json={"spec": spec}, headers={"If-Match": f'"{row["generation"]}"'})
 
 
-def delete(client: TestClient, name: str) -> object:
+def delete(client: TestClient, name: str) -> httpx.Response:
     row = row_of(client, name)
     return client.delete(f"/v1/reservations/{row['reservation_id']}", headers={"If-Match": f'"{row["generation"]}"'})
 
@@ -111,16 +112,16 @@ def test_the_servers_of_a_guest_are_those_of_its_host(
 @pytest.mark.usefixtures("web")
 def test_a_resize_of_either_keeps_both(client: TestClient, database: Database, assess_all: Callable[[], None]) -> None:
     granted(client, assess_all, guest())
-    assert resize(client, "cache", {"capacity_rru": 12}).status_code == 202  # type: ignore[attr-defined]
+    assert resize(client, "cache", {"capacity_rru": 12}).status_code == 202
     assess_all()
     assert row_of(client, "cache")["spec"]["capacity_rru"] == 12
     assert row_of(client, "cache")["status"]["shortfall_rru"] == 0
-    assert resize(client, "web", {"capacity_rru": 12}).status_code == 202  # type: ignore[attr-defined]
+    assert resize(client, "web", {"capacity_rru": 12}).status_code == 202
     assess_all()
     web, cache = row_of(client, "web"), row_of(client, "cache")
     assert (web["spec"]["capacity_rru"], web["status"]["shortfall_rru"]) == (12, 0)
     assert (cache["spec"]["capacity_rru"], cache["status"]["shortfall_rru"]) == (12, 0)
-    assert resize(client, "cache", {"guest_share": 0.5}).status_code == 202  # type: ignore[attr-defined]
+    assert resize(client, "cache", {"guest_share": 0.5}).status_code == 202
     assess_all()
     assert row_of(client, "web")["status"]["guests"] == [{"name": "cache", "share": 0.5}]
     region = read(database)
@@ -131,13 +132,13 @@ def test_a_resize_of_either_keeps_both(client: TestClient, database: Database, a
 def test_a_host_is_deleted_after_its_guests(client: TestClient, assess_all: Callable[[], None]) -> None:
     granted(client, assess_all, guest())
     refused = delete(client, "web")
-    assert (refused.status_code, refused.json()["code"]) == (409, "has_guests")  # type: ignore[attr-defined]
-    assert "cache" in refused.json()["detail"]  # type: ignore[attr-defined]
+    assert (refused.status_code, refused.json()["code"]) == (409, "has_guests")
+    assert "cache" in refused.json()["detail"]
     gone = delete(client, "cache")
-    assert gone.status_code == 200, gone.text  # type: ignore[attr-defined]
+    assert gone.status_code == 200, gone.text
     web = row_of(client, "web")
     assert (web["status"]["guests"], web["status"]["shortfall_rru"]) == ([], 0)
-    assert delete(client, "web").status_code == 200  # type: ignore[attr-defined]
+    assert delete(client, "web").status_code == 200
 
 
 @pytest.mark.usefixtures("web")
@@ -192,8 +193,8 @@ def test_a_host_keeps_what_its_guests_need(
 ) -> None:
     granted(client, assess_all, guest())
     answer = resize(client, "web", spec)
-    assert answer.status_code == 422, answer.text  # type: ignore[attr-defined]
-    [error] = answer.json()["errors"]  # type: ignore[attr-defined]
+    assert answer.status_code == 422, answer.text
+    [error] = answer.json()["errors"]
     assert error["field"] == field, error
 
 
@@ -212,7 +213,7 @@ def test_two_requests_for_the_same_share_are_not_both_granted(
 @pytest.mark.usefixtures("web")
 def test_a_guest_whose_host_went_is_refused(client: TestClient, assess_all: Callable[[], None]) -> None:
     asked = client.post("/v1/capacity-requests", json=guest())
-    assert delete(client, "web").status_code == 200  # type: ignore[attr-defined]
+    assert delete(client, "web").status_code == 200
     assess_all()
     status = client.get(asked.headers["location"]).json()["status"]
     assert (status["phase"], status["reason"], status["message"]) == (
@@ -225,7 +226,7 @@ def test_a_guest_whose_host_went_is_refused(client: TestClient, assess_all: Call
 @pytest.mark.usefixtures("web")
 def test_a_guest_never_comes_to_a_host_of_another_owner(client: TestClient, database: Database) -> None:
     asked = client.post("/v1/capacity-requests", json=guest()).json()["capacity_request_id"]
-    assert delete(client, "web").status_code == 200  # type: ignore[attr-defined]
+    assert delete(client, "web").status_code == 200
     other = client.post("/v1/capacity-requests", json=create(spec=HOST) | {"owner": "one"}).json()
     for number in (other["capacity_request_id"], asked):
         AssessCapacityRequest(database, SystemClock(), number).reconcile()
@@ -289,7 +290,7 @@ def test_a_smaller_share_for_the_same_capacity_asks_for_more(
     for change, phase in (({"capacity_rru": 11}, "granted"), ({"guest_share": 0.2}, "awaiting_approval")):
         answer = resize(client, "cache", change)
         assess_all()
-        found = client.get(f"/v1/capacity-requests/{answer.json()['capacity_request_id']}")  # type: ignore[attr-defined]
+        found = client.get(f"/v1/capacity-requests/{answer.json()['capacity_request_id']}")
         assert found.json()["status"]["phase"] == phase, (change, found.json()["status"])
 
 
@@ -322,7 +323,7 @@ def test_a_type_that_the_host_dropped_stops_no_resize(
         )
     for name, capacity in (("cache", 3), ("web", 7)):
         answer = resize(client, name, {"capacity_rru": capacity})
-        assert answer.status_code == 202, answer.text  # type: ignore[attr-defined]
+        assert answer.status_code == 202, answer.text
         assess_all()
         assert row_of(client, name)["spec"]["capacity_rru"] == capacity
     error = refusal(client, guest("third", rru={"hw-b": 1}, share=0.1))
