@@ -1,6 +1,7 @@
 """A clock that ends a solve early costs quality, and not promises."""
 
 from dataclasses import replace
+from threading import Event
 
 import numpy as np
 import pytest
@@ -35,14 +36,21 @@ def region_that_is_short(rng: np.random.Generator, *, fix_first: bool):
 
 @pytest.mark.parametrize("fix_first", [True, False])
 def test_a_clock_that_ends_in_the_relaxation_leaves_no_reservation_short(monkeypatch, fix_first) -> None:
-    ended = False
+    ended, mended, mends = False, Event(), phases.Phases.mended
+
+    def mend(self, counts):
+        found = mends(self, counts)
+        mended.set()
+        return found
 
     def late(lowered, *_, **__):
         nonlocal ended
+        assert mended.wait(60.0), "nothing is mended while the relaxation runs"
         ended = True
         return replace(Relaxation.unknown(lowered), timed_out=True)
 
     monkeypatch.setattr(phases, "relax", late)
+    monkeypatch.setattr(phases.Phases, "mended", mend)
     found = plan_target_bindings(
         region_that_is_short(np.random.default_rng(5), fix_first=fix_first), Limits(), cancelled=lambda: ended
     ).report

@@ -21,6 +21,7 @@ import numpy as np
 from libs.assignment.graph.lexicographic import compare
 from libs.assignment.language.arrays import Bools, Floats, Ints
 from libs.assignment.model.lowered import Lowered
+from libs.assignment.solvers.portfolio.beside import Beside
 from libs.assignment.solvers.portfolio.bound_of_last import BoundOfLast
 from libs.assignment.solvers.portfolio.phases import Phases, Watch
 from libs.assignment.solvers.portfolio.relaxation import Relaxation, quiet_columns
@@ -97,6 +98,12 @@ class Joint:
             share, bound = self.whole
             least = max(least, bound - share * most)
         return least / self.unit[last]
+
+    def bounded_by(self, relaxation: Relaxation) -> Joint:
+        """Return the outcome with the bounds of `relaxation`, the same one after more work."""
+        if self.last is None or relaxation.rows is None or relaxation.bound <= self.bound:
+            return replace(self, relaxation=relaxation)
+        return replace(self, relaxation=relaxation, bound=relaxation.bound, last=self.last.priced(relaxation.rows))
 
     def raised(self, counts: Ints) -> Joint:
         """Return the outcome with bounds of whole objects; `counts` (Q,) are the best ones known.
@@ -176,8 +183,12 @@ def search_together(
     if phases.is_small:
         return None
     slack = np.array([tolerance(k, value) for k, value in enumerate(before)])
-    mended = _no_worse(lowered, phases.mended(counts), counts, before, slack)
-    relaxation = phases.relax(plain, mended, cancelled=watch.stop)
+    mended, relaxation = phases.mended_and_relaxed(
+        plain,
+        counts,
+        checked=lambda found: _no_worse(lowered, found, counts, before, slack),
+        cancelled=watch.stop,
+    )
     watch.note(timed_out=relaxation.timed_out)
     exact = lowered.sound or not any(level.error for level in lowered.levels)
     joint = Joint(
@@ -200,13 +211,16 @@ def search_together(
     if relaxation.point is not None:  # gains are then relative to the plain sum, not to the larger weighted one
         phases.count_from(plain.objective(relaxation.point), relaxation.point)
 
-    def proves(found: Ints) -> bool:
-        nonlocal joint
-        joint = joint.raised(found)
-        relaxed(joint)
-        return joint.proves(found)
+    with Beside(relaxation.raised, watch.stop) as raising:
 
-    found = phases.improve(relaxation, phases.start(relaxation, counts, mended), relaxation.bound, proves)
+        def proves(found: Ints) -> bool:
+            nonlocal joint
+            joint = joint.bounded_by(raising.result()).raised(found)
+            relaxed(joint)
+            return joint.proves(found)
+
+        found = phases.improve(relaxation, phases.start(relaxation, counts, mended), relaxation.bound, proves)
+        joint = joint.bounded_by(raising.ended())
     found = phases.better(mended, found)
     return replace(joint, counts=_no_worse(lowered, found, counts, before, slack))
 

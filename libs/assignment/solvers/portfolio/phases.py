@@ -15,6 +15,7 @@ import numpy as np
 
 from libs.assignment.language.arrays import Bools, Floats, Ints
 from libs.assignment.model.lowered import Lowered
+from libs.assignment.solvers.portfolio.beside import Beside
 from libs.assignment.solvers.portfolio.containers_of import shares_of
 from libs.assignment.solvers.portfolio.neighbourhoods import Search
 from libs.assignment.solvers.portfolio.relaxation import Relaxation, quiet_columns, relax, without_quiet
@@ -161,6 +162,26 @@ class Phases:
         found = self.better(walk.down(found, least, nothing, self.watch.stop, tries_max), found)
         self._tell(self.lowered.point_of(found))
         return found
+
+    def mended_and_relaxed(
+        self,
+        model: Model,
+        counts: Ints,
+        *,
+        checked: Callable[[Ints], Ints] = lambda found: found,
+        cancelled: Callable[[], bool] | None = None,
+    ) -> tuple[Ints, Relaxation]:
+        """Return `counts` (Q,) after `mended`, and the relaxation of `model` as `relax` finds it.
+
+        A relaxation of the whole needs no counts, so then both run at the same time.
+
+        checked  returns the counts to go on with, from those that `mended` found
+        """
+        if in_parts(self.lowered, model, self.shares) > 1:
+            begin = checked(self.mended(counts))
+            return begin, self.relax(model, begin, cancelled=cancelled)
+        with Beside(lambda ends: self.relax(model, counts, cancelled=ends), cancelled) as relaxing:
+            return checked(self.mended(counts)), relaxing.result()
 
     def relax(self, model: Model, begin: Ints, *, cancelled: Callable[[], bool] | None = None) -> Relaxation:
         """Return the relaxation of `model`, which has the same columns and rows as `self.model`.

@@ -36,6 +36,7 @@ class Relaxation:
     rows        (N,) or None   the row prices of the bound; None without a bound
     raw         (C,) or None   the values of all columns as a solver found them, in which steps may be fractions and
                                parts may disagree. None without steps, or without a plan
+    raising     function or None  returns this relaxation with a better bound, for more work; see `raised`
     """
 
     fractional: Floats | None
@@ -46,6 +47,7 @@ class Relaxation:
     timed_out: bool
     rows: Floats | None = None
     raw: Floats | None = None
+    raising: Callable[[Callable[[], bool]], Relaxation] | None = None
 
     @classmethod
     def unknown(cls, lowered: Lowered) -> Relaxation:
@@ -60,13 +62,20 @@ class Relaxation:
             timed_out=False,
         )
 
+    def raised(self, ends: Callable[[], bool]) -> Relaxation:
+        """Return this relaxation with a better bound if more work gives one.
+
+        ends  returns True to end that work; the bound is then of what was done
+        """
+        return self if self.raising is None else self.raising(ends)
+
     def at_least(self, cost: Floats, least: float) -> Relaxation:
         """Return the relaxation of the objective `cost` (C,), which has its least value `least` at this point.
 
         Prices of 0 prove that bound, so no solver is needed.
         """
         counts, classes = len(self.reduced), len(self.price)
-        return replace(self, price=np.zeros(classes), reduced=cost[:counts], bound=least, rows=None)
+        return replace(self, price=np.zeros(classes), reduced=cost[:counts], bound=least, rows=None, raising=None)
 
 
 def relax(

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -11,7 +14,7 @@ from libs.assignment.language.arrays import Floats, Ints
 from libs.assignment.model.lowered import Lowered
 from libs.assignment.solvers.portfolio.containers_of import Shares
 from libs.assignment.solvers.portfolio.relaxation import Relaxation, has_steps
-from libs.assignment.solvers.portfolio.submodel import Submodel, restrict
+from libs.assignment.solvers.portfolio.submodel import Submodel, at_prices, restrict
 from libs.assignment.solvers.portfolio.subproblem import Answer, Pool, Subproblem
 from libs.assignment.solvers.portfolio.supply_prices import with_supply
 from libs.assignment.solvers.portfolio.unplaced_loan import sink_columns, with_lent
@@ -31,7 +34,7 @@ MERGED = (1, 2, 5)
 Each round deals the containers to parts again, so that surplus objects reach other containers. Small parts come near
 fast, and larger parts come nearer.
 """
-PATIENCE = 1.5
+PATIENCE = 1.25
 """Least time left before another round, as a multiple of its expected time.
 
 With less time, the search after the relaxation gains more than another round.
@@ -88,23 +91,22 @@ class PartedRelaxation:
         self._real = self._real[self._real != shares.sink]
 
     def run(self, seed: int, merged: Sequence[int] = MERGED) -> Relaxation:
-        """Run a round for each number of `merged` while there is time.
+        """Run a round for each number of `merged` while there is time. Too long a round has smaller parts instead.
 
         A lower bound follows from the prices of containers in their last round. It is -inf if no part was solved.
 
-        merged  number of the first parts that one part of the round replaces, for each round
+        merged  number of the first parts that one part of the round replaces, for each round, ascending
         """
-        rng, bound, rows, took_s = np.random.default_rng(seed), -np.inf, None, 0.0
-        for larger in merged:
-            if self._late(took_s * larger):
+        rng, took_s = np.random.default_rng(seed), 0.0
+        for most in merged:
+            larger = next((k for k in reversed(merged) if k <= most and not self._late(took_s * k)), 0)
+            if not larger:
                 break
             began = time.perf_counter()
             self._round(rng, -(-self.parts // larger))
             took_s = (time.perf_counter() - began) / larger
-        if self.solved:
-            rows = with_supply(self.lowered, self.model, self.price)
-            bound = bound_from_prices(self.model, rows)
-        return Relaxation(
+        bound, rows = self._bounding(self.price) if self.solved else (-np.inf, None)
+        found = Relaxation(
             fractional=self.x[: self.width],
             price=self.price[: self.classes],
             reduced=self.reduced,
@@ -114,14 +116,16 @@ class PartedRelaxation:
             rows=rows,
             timed_out=self.timed_out,
         )
+        return replace(found, raising=partial(self._raised, found, rng)) if self.solved else found
 
     def _late(self, expected_s: float) -> bool:
         """Return whether the time left is too short for a round that is expected to take `expected_s` seconds.
 
         If so, set `timed_out`, because the answer then depends on the clock.
         """
-        self.timed_out |= self._left_s() < PATIENCE * expected_s
-        return self.timed_out
+        late = self._left_s() < PATIENCE * expected_s
+        self.timed_out |= late
+        return late
 
     def _left_s(self) -> float:
         return self._until - time.perf_counter()
@@ -154,6 +158,30 @@ class PartedRelaxation:
         self.price[: self.classes] = np.where(known, model.cost[self._sink_of], 0.0) + paid / np.maximum(used, 1e-9)
         self.raw = self.x if has_steps(lowered, model) else None
         self.x = lowered.point_of(np.maximum(self.x[: self.width], 0.0))
+
+    def _raised(self, found: Relaxation, rng: np.random.Generator, ends: Callable[[], bool]) -> Relaxation:
+        """Return `found` with the bound that follows if all containers meet the same prices of supply.
+
+        These are the means of the prices in the parts. So containers agree far better than parts, each of which had
+        its own supply. A container that is not solved before `ends` keeps the prices of its part. One part is solved
+        at a time, so that the search beside it keeps its processor.
+        """
+        activity, price = self.model.matrix @ self.x, self.price.copy()
+        for columns in self._dealt(rng, self.parts):
+            if ends():
+                break
+            sub = at_prices(self.lowered, restrict(self.model, columns, self.x, activity), price[: self.classes])
+            answer = self.pool.submit(Subproblem(model=sub.model, until=math.inf), ends).result()
+            if answer.price is not None and answer.optimal:
+                price[sub.rows] = answer.price
+        bound, rows = self._bounding(price)
+        found = replace(found, raising=None)
+        return found if bound <= found.bound else replace(found, bound=bound, rows=rows)
+
+    def _bounding(self, price: Floats) -> tuple[float, Floats]:
+        """Return a lower bound, and its prices (N,): those of containers in `price` (N,), and of supply to fit."""
+        rows = with_supply(self.lowered, self.model, price)
+        return bound_from_prices(self.model, rows), rows
 
     def _dealt(self, rng: np.random.Generator, parts: int) -> list[Ints]:
         """Deal the containers to `parts` parts at random, and return the columns of each part."""

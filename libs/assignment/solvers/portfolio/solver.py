@@ -27,6 +27,7 @@ from libs.assignment.solvers.caller import Caller, Cancelled, Listener
 from libs.assignment.solvers.claim import claimed
 from libs.assignment.solvers.deadline import Deadline
 from libs.assignment.solvers.limits import StoppedBy
+from libs.assignment.solvers.portfolio.beside import Beside
 from libs.assignment.solvers.portfolio.joint import Joint, goals_that_cost, search_together
 from libs.assignment.solvers.portfolio.phases import Phases
 from libs.assignment.solvers.portfolio.relaxation import Relaxation
@@ -237,14 +238,20 @@ class _Run:
         elif joint is not None:
             value = model.objective(lowered.point_of(self.counts))
             relaxation = joint.relaxation_of(level, model, self._most, value)
-        begin = phases.mended(self.counts) if joint is None else self.counts
+        begin, own = self.counts, relaxation is None
         if relaxation is None:
-            relaxation = phases.relax(model, begin, cancelled=self.caller.cancels)
+            if joint is None:
+                begin, relaxation = phases.mended_and_relaxed(model, begin, cancelled=self.caller.cancels)
+            else:
+                relaxation = phases.relax(model, begin, cancelled=self.caller.cancels)
             self.note(timed_out=relaxation.timed_out)
             self._least = max(self._least, relaxation.bound)
         rounded = phases.start(relaxation, self.counts, begin) if joint is None else begin
-        proves = partial(self._proves, phases, model, relaxation) if joint is None else None
-        self.counts = phases.better(begin, phases.improve(relaxation, rounded, self._least, proves))
+        with Beside(relaxation.raised, self.stop) as raising:
+            proves = partial(self._proves, phases, model, raising) if joint is None else None
+            self.counts = phases.better(begin, phases.improve(relaxation, rounded, self._least, proves))
+            if own:
+                self._least = max(self._least, raising.ended().bound)
         self._count(phases)
         self._least = max(self._least, phases.tree_bound)
         if not phases.proven and self.stopped_by is StoppedBy.OPTIMAL:
@@ -262,8 +269,10 @@ class _Run:
         self._least = max(self._least, joint.phases.whole_bound(model, price, self.counts))
         self.caller.tell(level, value, self._least)
 
-    def _proves(self, phases: Phases, model: Model, relaxation: Relaxation, counts: Ints) -> bool:
+    def _proves(self, phases: Phases, model: Model, raising: Beside[Relaxation], counts: Ints) -> bool:
         """Raise the bound of the level by whole objects, and return whether it proves `counts` (Q,) optimal."""
+        relaxation = raising.result()
+        self._least = max(self._least, relaxation.bound)
         if relaxation.rows is not None:
             self._least = max(self._least, phases.whole_bound(model, relaxation.rows, counts))
         value = model.objective(self.lowered.point_of(counts))

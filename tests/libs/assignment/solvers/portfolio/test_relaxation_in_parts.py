@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -71,6 +73,36 @@ def test_a_clock_that_ends_rounds_leaves_a_bound(seed: int, monkeypatch: pytest.
     assert -np.inf < found.bound <= whole.bound + 1e-4
     assert found.rows is not None
     assert found.bound == bound_from_prices(phases.model, found.rows)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_containers_priced_alike_bound_more(seed: int) -> None:
+    lowered, phases = lowered_world(seed)
+    model, whole = phases.model, relax(lowered, phases.model)
+    parts = PartedRelaxation(lowered, model, phases.shares, 3, begin=lowered.held, pool=ThreadPool())
+    found = parts.run(seed, (1,))
+    assert found.raised(lambda: True).bound == found.bound, "ended before any work"
+    raised = found.raised(lambda: False)
+    assert raised.rows is not None
+    assert raised.bound == bound_from_prices(model, raised.rows)
+    assert found.bound <= raised.bound <= whole.bound + 1e-4
+    assert raised.bound > found.bound or seed == 0, "in that one the parts agree already"
+    assert raised.raised(lambda: False) is raised, "it is done once"
+
+
+def test_a_round_that_would_take_too_long_has_smaller_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    lowered, phases = lowered_world(0)
+    now, rounds = [0.0], []
+    monkeypatch.setattr(parted, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+
+    def took(self: PartedRelaxation, rng: np.random.Generator, parts: int) -> None:
+        rounds.append(parts)
+        now[0] += 10.0 * 10 / parts  # the time of a round grows with the size of its parts
+
+    monkeypatch.setattr(PartedRelaxation, "_round", took)
+    parts = PartedRelaxation(lowered, phases.model, phases.shares, 10, 80.0, begin=lowered.held, pool=ThreadPool())
+    assert parts.run(0, (1, 2, 5)).timed_out
+    assert rounds == [10, 5, 5], "a third round of 50 s does not fit in what is left, and one of 20 s does"
 
 
 @pytest.mark.parametrize("seed", range(4))
