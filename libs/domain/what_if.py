@@ -12,9 +12,10 @@ from libs.domain.added_racks import with_added_racks
 from libs.domain.arrays import Bools
 from libs.domain.domain_kind import MSB_KIND
 from libs.domain.domain_limits import limits_table
-from libs.domain.fleet import FleetSnapshot, Reservations
+from libs.domain.fleet import FleetSnapshot
 from libs.domain.power import Power, PowerLimit
 from libs.domain.reservation import ReservationSpec
+from libs.domain.reservation_rows import Reservations
 from libs.domain.resources import resources_table
 from libs.domain.simulation import Demand, Loss, NewRacks, PowerLimitChange, TrafficChange, UplinkLimitChange, WhatIf
 
