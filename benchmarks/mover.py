@@ -16,8 +16,9 @@ import sqlalchemy as sa
 
 from libs.actuators.actuator import StepOutcome, StepRequest, StepState
 from libs.domain.arrays import Indices
-from libs.domain.fleet import FREE, FleetSnapshot, RegionImage, TargetPlan
+from libs.domain.fleet import FREE, FleetSnapshot, TargetPlan
 from libs.domain.plan import PlanKind
+from libs.domain.region_image import RegionImage
 from libs.interchange.region.read import load_region
 from libs.ras.waves.report import report_waves
 from libs.reconcile.call_retries import STEPS

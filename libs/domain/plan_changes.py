@@ -29,7 +29,7 @@ class TouchedReservations:
     msb_limit_rru      (Q,) RRU     the most in one MSB, a hard limit; inf: no limit
     penalty_weight     (Q,) float   factor on the penalty of one RRU, as of the plan's snapshot
     row                (Q,) int     row in the plan's snapshot
-    The other columns are those of libs.domain.fleet.Reservations.
+    The other columns are those of libs.domain.reservation_rows.Reservations.
     """
 
     id: Ints

@@ -26,12 +26,24 @@ GUEST_PREFIX = "guest:"
 """Beginning of the name of a resource that stands for a guest. It is for arrays and tables, and not for people."""
 
 
+RESOURCE_RULE = (
+    f"a resource has a name of 1 to {NAME_CHARACTERS_MAX} letters, digits and . _ : / - that does not begin with "
+    f"{GUEST_PREFIX}"
+)
+
+
+def is_attribute(name: str) -> bool:
+    """Return whether an attribute of hardware types may have this name: not that of a resource that stands for a guest.
+    Else its figure would count as a share of the guest.
+    """
+    return not name.startswith(GUEST_PREFIX)
+
+
 def is_resource(name: str) -> bool:
     """Return whether a resource of hardware types may have this name: as their attributes have, so that operators can
-    set it. Names of guests' resources are not such names.
+    set it.
     """
-    fits = len(name) <= NAME_CHARACTERS_MAX and _NAME.fullmatch(name) is not None
-    return fits and not name.startswith(GUEST_PREFIX)
+    return len(name) <= NAME_CHARACTERS_MAX and _NAME.fullmatch(name) is not None and is_attribute(name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -146,6 +158,15 @@ def resources_table(asked: Sequence[Mapping[str, float]], resources: Resources) 
 def resources_in(row: Floats, resources: Resources) -> dict[str, float]:
     """Return what a reservation asks for by its row (Q,), the inverse of `resources_table`."""
     return {str(resources.names[k]): float(row[k]) for k in np.flatnonzero(row > 0)}
+
+
+def amounts_in(attributes: Mapping[str, object]) -> dict[str, float]:
+    """Return the amounts among the attributes of a hardware type: resource -> units in one server."""
+    return {
+        name: value
+        for name, value in attributes.items()
+        if isinstance(value, int | float) and is_amount(value) and is_attribute(name)
+    }
 
 
 def is_amount(value: object) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Literal
@@ -15,6 +15,9 @@ from libs.domain.arrays import Indices
 from libs.domain.domain_limits import DomainLimit
 from libs.domain.fleet import FREE, FleetSnapshot
 from libs.domain.reservation import CapacityUnit, ReservationSpec
+
+_DECISIONS = ("policy", "demand", "create")
+"""The parts of a what-if that a plan can bring about."""
 
 
 class SimulationStatus(StrEnum):
@@ -81,6 +84,22 @@ class PowerLimitChange:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UplinkLimitChange:
+    """Another limit on the uplink of a rack; of all racks that no other change names, if `rack` is None."""
+
+    rack: str | None
+    limit_gbit: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrafficChange:
+    """Other Gbit/s that one RRU of a reservation sends out of its rack."""
+
+    reservation: str
+    gbit_per_rru: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WhatIf:
     """The assumed changes to a region, applied in the order of `imagine`.
 
@@ -89,6 +108,8 @@ class WhatIf:
     remove_hardware_types   types whose servers are gone
     withdraw_racks          racks whose servers are gone
     power_limits            limits on power, at most one per domain; domains that are not named keep theirs
+    uplink_limits           limits on uplinks, at most one per rack
+    traffic                 what reservations send, which owners state and no plan changes
     """
 
     policy: Mapping[str, Any]
@@ -99,12 +120,13 @@ class WhatIf:
     remove_hardware_types: tuple[str, ...] = ()
     withdraw_racks: tuple[str, ...] = ()
     power_limits: tuple[PowerLimitChange, ...] = ()
+    uplink_limits: tuple[UplinkLimitChange, ...] = ()
+    traffic: tuple[TrafficChange, ...] = ()
 
     @property
     def not_decisions(self) -> tuple[str, ...]:
         """Return the names of the parts that a plan cannot bring about. They can be simulated, but not applied."""
-        others = ("lose", "add_racks", "remove_hardware_types", "withdraw_racks", "power_limits")
-        return tuple(name for name in others if getattr(self, name))
+        return tuple(one.name for one in fields(self) if one.name not in _DECISIONS and getattr(self, one.name))
 
     def as_dict(self) -> dict[str, Any]:
         """Return the what-if as a JSON object."""
@@ -124,6 +146,8 @@ def what_if_of(found: Mapping[str, Any]) -> WhatIf:
         remove_hardware_types=tuple(found["remove_hardware_types"]),
         withdraw_racks=tuple(found["withdraw_racks"]),
         power_limits=tuple(PowerLimitChange(**one) for one in found.get("power_limits", ())),
+        uplink_limits=tuple(UplinkLimitChange(**one) for one in found.get("uplink_limits", ())),
+        traffic=tuple(TrafficChange(**one) for one in found.get("traffic", ())),
     )
 
 

@@ -4,10 +4,15 @@ docs/designs/0061.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
-from libs.domain.guest import Guest, GuestFault, guest_fault, in_effect
-from libs.domain.reservation import Reservation, ReservationSpec
+from libs.domain.guest import GUEST_SHARES_MAX, Guest, GuestFault, guest_fault, host_share, in_effect
+from libs.domain.reservation import ROUNDING, Reservation, ReservationSpec
+
+Asking: TypeAlias = tuple[str, str, ReservationSpec]
+"""A request for a reservation: its name, its owner and its spec."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +55,22 @@ class Stack:
         if seen is None:
             return None
         return replace(seen, spec=in_effect(seen.spec, self.guests if self.was is None else (*self.guests, self.was)))
+
+    def beside(self, spec: ReservationSpec, others: Iterable[Asking]) -> Stack:
+        """Return the stack if these requests about it were granted before the one in question, which has this spec.
+
+        others   each about another reservation of the stack. A guest whose share would leave none for the one in
+                 question is left out, because not both can be granted
+        """
+        stack, mine = self, spec.guest_share or 0.0
+        for name, owner, asked in others:
+            if asked.guest_of is None:
+                stack = replace(stack, host=None if stack.host is None else replace(stack.host, spec=asked))
+                continue
+            guests = (*(one for one in stack.guests if one.name != name), *stack.asking(name, owner, asked))
+            if host_share(guests) - mine >= 1.0 - GUEST_SHARES_MAX - ROUNDING:
+                stack = replace(stack, guests=guests)
+        return stack
 
     def fault(self, name: str, owner: str, spec: ReservationSpec) -> GuestFault | None:
         """Return why the reservation `name` cannot be a guest of this host; None: it can, or it is none."""

@@ -9,8 +9,9 @@ import numpy as np
 
 from libs.domain.arrays import Bools, Floats, Names
 from libs.domain.domain_limits import limits_in
-from libs.domain.fleet import FleetSnapshot, RegionImage
+from libs.domain.fleet import FleetSnapshot
 from libs.domain.guest import Guest, guest_amounts, guests_by_host, host_share, is_guest_resource
+from libs.domain.region_image import RegionImage
 from libs.domain.reservation import CapacityUnit, ReservationKind, ReservationSpec
 from libs.domain.resources import Resources, resources_in
 from libs.domain.what_if import with_reservation

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from libs.domain.added_racks import with_added_racks
 from libs.domain.arrays import Bools
-from libs.domain.domain_kind import MSB_KIND, UNPLACED
+from libs.domain.domain_kind import MSB_KIND
 from libs.domain.domain_limits import limits_table
-from libs.domain.fleet import FREE, FleetSnapshot, Reservations
+from libs.domain.fleet import FleetSnapshot
 from libs.domain.power import Power, PowerLimit
 from libs.domain.reservation import ReservationSpec
+from libs.domain.reservation_rows import Reservations
 from libs.domain.resources import resources_table
-from libs.domain.simulation import Demand, Loss, NewRacks, PowerLimitChange, WhatIf
+from libs.domain.simulation import Demand, Loss, NewRacks, PowerLimitChange, TrafficChange, UplinkLimitChange, WhatIf
 
 CAPACITY_RRU_MAX = 1e12
 """Largest capacity of one reservation, in RRU."""
@@ -85,7 +87,7 @@ class UnknownName(ValueError):
 def imagine(snapshot: FleetSnapshot, what_if: WhatIf, owned: Mapping[str, str]) -> FleetSnapshot:
     """Return the snapshot with all changes of the what-if. Added servers come last, with negative ids.
 
-    owned   reservation -> owner; changes of demand apply only to these reservations
+    owned   reservation -> owner; changes of demand and traffic apply only to these reservations
 
     Raises UnknownName and ImpossibleWhatIf.
     """
@@ -107,7 +109,11 @@ def imagine(snapshot: FleetSnapshot, what_if: WhatIf, owned: Mapping[str, str]) 
         snapshot = _without(snapshot, snapshot.servers.rack == _index(racks, name, f"withdraw_racks[{k}]", "rack"))
     for k, added in enumerate(what_if.add_racks):
         snapshot = _with_racks(snapshot, added, f"add_racks[{k}]")
-    return _with_power_limits(snapshot, what_if.power_limits) if what_if.power_limits else snapshot
+    if what_if.power_limits:
+        snapshot = _with_power_limits(snapshot, what_if.power_limits)
+    if what_if.uplink_limits:
+        snapshot = _with_uplink_limits(snapshot, what_if.uplink_limits)
+    return _with_traffic(snapshot, what_if.traffic, owned) if what_if.traffic else snapshot
 
 
 def _with_demand(snapshot: FleetSnapshot, demand: Demand, owned: Mapping[str, str], field: str) -> FleetSnapshot:
@@ -157,37 +163,14 @@ def _with_racks(snapshot: FleetSnapshot, added: NewRacks, field: str) -> FleetSn
     msb = _index(t.msbs, added.msb, f"{field}.msb", "MSB")
     hardware_type = _index(snapshot.hardware_types, added.hardware_type, f"{field}.hardware_type", "hardware type")
     first, count = len(t.racks), added.racks * added.servers_per_rack
-    rack = first + np.arange(added.racks).repeat(added.servers_per_rack)
-    names = [f"new-{first + k}" for k in range(added.racks)]
-    topology = replace(
-        t,
-        racks=np.concatenate([t.racks, np.array(names, object)]),
-        rack_msb=np.concatenate([t.rack_msb, np.full(added.racks, msb, t.rack_msb.dtype)]),
+    return with_added_racks(
+        snapshot,
+        np.array([f"new-{first + k}" for k in range(added.racks)], object),
+        np.full(added.racks, msb),
+        server=np.array([f"new-{len(s) + k}" for k in range(count)], object),
+        rack=np.arange(added.racks).repeat(added.servers_per_rack),
+        hardware_type=hardware_type,
     )
-    new: dict[str, Any] = {
-        "id": -1 - len(s) - np.arange(count),
-        "name": np.array([f"new-{len(s) + k}" for k in range(count)], object),
-        "rack": rack,
-        "hardware_type": np.full(count, hardware_type),
-        "current": np.full(count, FREE),
-        "target": np.full(count, FREE),
-        "in_use": np.zeros(count, bool),
-        "available": np.ones(count, bool),
-        "leaving": np.zeros(count, bool),
-        "drained": np.zeros(count, bool),
-        "awaited": np.zeros(count, bool),
-        "booked": np.zeros(count, bool),
-        "domain": np.full((count, s.domain.shape[1]), UNPLACED),
-        "generation": np.ones(count),
-    }
-    columns = {}
-    for column in fields(s):
-        old = getattr(s, column.name)
-        columns[column.name] = np.concatenate([old, np.asarray(new[column.name]).astype(old.dtype)])
-    uplinks = snapshot.uplinks
-    if uplinks is not None:
-        uplinks = np.append(uplinks, np.full(added.racks, np.inf))
-    return replace(snapshot, topology=topology, servers=replace(s, **columns), uplinks=uplinks)
 
 
 def _with_power_limits(snapshot: FleetSnapshot, changes: Sequence[PowerLimitChange]) -> FleetSnapshot:
@@ -206,6 +189,32 @@ def _with_power_limits(snapshot: FleetSnapshot, changes: Sequence[PowerLimitChan
             headroom = limits[place].headroom if place in limits else 0.0
         limits[place] = PowerLimit(kind=change.kind, domain=change.domain, limit_w=change.limit_w, headroom=headroom)
     return replace(snapshot, power=replace(power, limits=tuple(limits.values())))
+
+
+def _with_uplink_limits(snapshot: FleetSnapshot, changes: Sequence[UplinkLimitChange]) -> FleetSnapshot:
+    """Set limits on the uplinks of racks. A change without a rack is for all racks that no other one names."""
+    racks = snapshot.topology.racks
+    every = [one.limit_gbit for one in changes if one.rack is None]
+    if every:
+        limits = np.full(len(racks), every[-1])
+    else:
+        limits = np.full(len(racks), np.inf) if snapshot.uplinks is None else snapshot.uplinks.copy()
+    for k, change in enumerate(changes):
+        if change.rack is not None:
+            limits[_index(racks, change.rack, f"uplink_limits[{k}].rack", "rack")] = change.limit_gbit
+    return replace(snapshot, uplinks=limits)
+
+
+def _with_traffic(snapshot: FleetSnapshot, changes: Sequence[TrafficChange], owned: Mapping[str, str]) -> FleetSnapshot:
+    q = snapshot.reservations
+    sends = q.gbit_per_rru.copy()
+    for k, change in enumerate(changes):
+        field = f"traffic[{k}].reservation"
+        row = _index(q.name, change.reservation, field, "reservation")
+        if change.reservation not in owned:
+            raise UnknownName(field, "reservation of an owner", change.reservation, owned)
+        sends[row] = change.gbit_per_rru
+    return replace(snapshot, reservations=replace(q, gbit_per_rru=sends))
 
 
 def _index(names: Any, name: str, field: str, noun: str) -> int:

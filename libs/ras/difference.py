@@ -14,6 +14,7 @@ from libs.domain.arrays import Indices
 from libs.domain.fleet import FREE, FleetSnapshot
 from libs.ras.evaluate import Score, coverage_of, evaluate
 from libs.ras.power_report import SHOWN_MAX, DomainPowerDifference, compare_power
+from libs.ras.uplink_report import UplinksDifference, compare_uplinks
 
 MOVES_SHOWN_MAX = 200
 _SAME_RRU = 1e-6
@@ -98,6 +99,7 @@ class Difference:
     power           the first SHOWN_MAX domains with a limit on power (libs/ras/power_report.py); None: omitted, as on a
                     page of simulations and in reports of older versions
     power_limits    number of all domains with a limit on power
+    uplinks         the racks with a limit on their uplinks; None: there are none, or the version was older
     """
 
     cost: Costs
@@ -107,6 +109,7 @@ class Difference:
     moves_shown: tuple[ShownMove, ...]
     power: tuple[DomainPowerDifference, ...] | None = None
     power_limits: int = 0
+    uplinks: UplinksDifference | None = None
 
 
 def difference(before: FleetSnapshot, imagined: FleetSnapshot, target: Indices) -> Difference:
@@ -127,6 +130,7 @@ def difference(before: FleetSnapshot, imagined: FleetSnapshot, target: Indices) 
         moves_shown=tuple(_move(imagined, int(row), stay, target) for row in moved[:MOVES_SHOWN_MAX]),
         power=power[:SHOWN_MAX],
         power_limits=len(power),
+        uplinks=compare_uplinks(before, imagined, target),
     )
 
 

@@ -16,6 +16,7 @@ from libs.ras.free_servers import Handout, hand_out
 from libs.ras.power_report import SHOWN_MAX, DomainPowerDifference, compare_power
 from libs.ras.returnable_servers import returnable
 from libs.ras.shortage import best_type, stock_of
+from libs.ras.uplink_report import UplinksDifference, compare_uplinks
 
 RESERVATIONS_SHOWN_MAX = 100
 _SAME_RRU = 1e-6
@@ -77,6 +78,7 @@ class Estimate:
     reservations_affected  number of all reservations that the what-if resizes, or that are short
     power                  the first SHOWN_MAX domains with a limit on power; `after` is as `at_once`
     power_limits           number of all domains with a limit on power
+    uplinks                the racks with a limit on their uplinks; None: there are none; `after` is as `at_once`
     taken_servers, missing_servers, spare_servers   sums over all reservations
     """
 
@@ -88,6 +90,7 @@ class Estimate:
     hardware_types: tuple[HardwareTypeEstimate, ...]
     power: tuple[DomainPowerDifference, ...]
     power_limits: int
+    uplinks: UplinksDifference | None
     taken_servers: int
     missing_servers: int
     spare_servers: int
@@ -142,6 +145,7 @@ def estimate(before: FleetSnapshot, imagined: FleetSnapshot) -> Estimate:
         hardware_types=_hardware_types(before, imagined, given, missing, kind),
         power=power[:SHOWN_MAX],
         power_limits=len(power),
+        uplinks=compare_uplinks(before, imagined, stay),
         taken_servers=int(given.taken.sum()),
         missing_servers=int(missing.sum()),
         spare_servers=int(spare.sum()),

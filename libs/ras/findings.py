@@ -56,6 +56,27 @@ def found_ids(snapshot: FleetSnapshot) -> list[int]:
     return [*snapshot.reservations.id.tolist(), *(guest.reservation_id for guest in snapshot.guests)]
 
 
+def covered_finding(reservation_id: int, generation: int, capacity_rru: float, covered: Coverage) -> NewFinding:
+    """Return the finding for a reservation whose targets lack nothing."""
+    return NewFinding(
+        reservation_id=reservation_id,
+        observed_generation=generation,
+        phase=ReservationPhase.GRANTED,
+        reason="Granted",
+        message=f"Its {covered.servers} servers, once they are all there, cover {capacity_rru:g} RRU.",
+        numbers=_numbers(capacity_rru, covered),
+    )
+
+
+def _numbers(capacity_rru: float, covered: Coverage) -> dict[str, float]:
+    return {
+        "capacity_rru": capacity_rru,
+        "total_rru": covered.total_rru,
+        "largest_msb_rru": covered.worst_msb_rru,
+        "servers": float(covered.servers),
+    }
+
+
 def _finding(
     snapshot: FleetSnapshot,
     stock: Ints,
@@ -71,23 +92,11 @@ def _finding(
     if guest is not None:
         reservation_id, generation = guest.reservation_id, guest.generation
         capacity_rru, where = guest.spec.capacity_rru, on_servers_of(guest.host)
-    numbers = {
-        "capacity_rru": capacity_rru,
-        "total_rru": covered.total_rru,
-        "largest_msb_rru": covered.worst_msb_rru,
-        "servers": float(covered.servers),
-    }
     if covered.shortfall_rru == 0:
-        return NewFinding(
-            reservation_id=reservation_id,
-            observed_generation=generation,
-            phase=ReservationPhase.GRANTED,
-            reason="Granted",
-            message=f"Its {covered.servers} servers, once they are all there, cover {capacity_rru:g} RRU."
-            if guest is None
-            else f"{where}its share of {covered.servers}, once they are all there, covers {capacity_rru:g} RRU.",
-            numbers=numbers,
-        )
+        message = f"{where}its share of {covered.servers}, once they are all there, covers {capacity_rru:g} RRU."
+        found = covered_finding(reservation_id, generation, capacity_rru, covered)
+        return found if guest is None else replace(found, message=message)
+    numbers = _numbers(capacity_rru, covered)
     awaited = int((snapshot.servers.awaited & (snapshot.servers.target == row)).sum())
     if awaited and covered.keeps(capacity_rru):
         hours = snapshot.policy.rebuild_after_s / 3600

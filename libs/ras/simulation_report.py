@@ -9,6 +9,7 @@ from typing import Any
 from libs.ras.difference import Costs, Difference, HardwareTypeDifference, ReservationDifference, ShownMove
 from libs.ras.evaluate import Score
 from libs.ras.power_report import DomainPowerDifference
+from libs.ras.uplink_report import RackDifference, UplinksAbove, UplinksDifference
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,9 +44,11 @@ def report_as_json(report: SimulationReport) -> dict[str, Any]:
     for moment in fields(Costs):
         score: Score = getattr(report.difference.cost, moment.name)
         found["cost"][moment.name] |= {"penalty": score.penalty, "total": score.total}
-    for name in ("reservations", "power"):
+    for name in ("reservations", "power", "uplinks"):
         if found[name] is None:
             del found[name]
+    if found.get("uplinks", {}).get("racks", ()) is None:
+        del found["uplinks"]["racks"]
     return {
         **found,
         "refused": [asdict(one) for one in report.refused],
@@ -69,10 +72,20 @@ def report_of_json(found: Mapping[str, Any]) -> SimulationReport:
             moves_shown=tuple(ShownMove(**row) for row in found["moves_shown"]),
             power=None if power is None else tuple(DomainPowerDifference(**row) for row in power),
             power_limits=found.get("power_limits", 0),
+            uplinks=None if found.get("uplinks") is None else _uplinks(found["uplinks"]),
         ),
         refused=tuple(Refusal(**one) for one in found["refused"]),
         solve=found["solve"],
         waves=found.get("waves"),
+    )
+
+
+def _uplinks(found: Mapping[str, Any]) -> UplinksDifference:
+    racks, moments = found.get("racks"), ("now", "at_once", "after")
+    return UplinksDifference(
+        limits=found["limits"],
+        racks=None if racks is None else tuple(RackDifference(**row) for row in racks),
+        **{moment: UplinksAbove(**found[moment]) for moment in moments},
     )
 
 

@@ -27,8 +27,9 @@ from libs.assignment import (
 )
 from libs.domain.arrays import Floats, Indices, Ints
 from libs.domain.canary import PER_RESERVATION
-from libs.domain.fleet import FREE, FleetSnapshot, Reservations, weight_of
+from libs.domain.fleet import FREE, FleetSnapshot
 from libs.domain.reservation import PRIORITY_MIDDLE
+from libs.domain.reservation_rows import Reservations, weight_of
 from libs.domain.resources import Measure
 from libs.ras.statement_limits import add_churn, add_hard_limits
 from libs.ras.statement_locality import locality_specs

@@ -15,7 +15,7 @@ from importlib.resources import files
 
 import numpy as np
 
-from libs.domain.fleet import RegionImage
+from libs.domain.region_image import RegionImage
 from libs.domain.reservation import ReservationSpec
 from libs.simulator.hardware import hardware, vcpu_rru
 from libs.simulator.quantiles import QuantileTable

@@ -8,8 +8,10 @@ import numpy as np
 
 from libs.domain.arrays import Ints, Names
 from libs.domain.domain_limits import LIMITS
-from libs.domain.fleet import FREE, FleetSnapshot, RegionImage, Reservations, Servers, Topology
+from libs.domain.fleet import FREE, FleetSnapshot, Servers, Topology
 from libs.domain.policy import RegionPolicy
+from libs.domain.region_image import RegionImage
+from libs.domain.reservation_rows import Reservations
 from libs.simulator.hardware import hardware
 
 _SERVERS_PER_RACK = 14

@@ -17,7 +17,7 @@ from libs.reconcile.environment import read_environment
 from libs.reconcile.errors import StaleGeneration, StalePlan
 from libs.store.platform.database import Database
 from libs.store.platform.errors import UNAVAILABLE
-from libs.store.platform.refusals import AlreadyExists, NotFound, NotPossible
+from libs.store.platform.refusals import AlreadyExists, HasGuests, NotFound, NotPossible
 from libs.web import health, metrics, reference, whoami
 from libs.web.auth import Authentication, require, unavailable
 from libs.web.bodies import BodyLimit
@@ -84,6 +84,7 @@ def create_app(
     app.add_exception_handler(NotFound, _on_not_found)
     app.add_exception_handler(AlreadyExists, _on_already_exists)
     app.add_exception_handler(NotPossible, _on_not_possible)
+    app.add_exception_handler(HasGuests, _on_guests)
     for unreachable in UNAVAILABLE:
         app.add_exception_handler(unreachable, _on_unavailable)
     app.include_router(health.router, dependencies=[Depends(refuse_unknown_query)])
@@ -151,6 +152,11 @@ def _on_not_possible(request: Request, error: Exception) -> JSONResponse:
     return _answer(
         request, invalid(FieldError(field=error.field, location="body", code="not_possible", message=str(error)))
     )
+
+
+def _on_guests(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HasGuests)
+    return _answer(request, Problem(409, "has_guests", str(error), guests=list(error.guests)))
 
 
 def _on_unavailable(request: Request, error: Exception) -> JSONResponse:

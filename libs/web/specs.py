@@ -12,7 +12,6 @@ from libs.domain.domain_kind import KINDS_MAX
 from libs.domain.domain_limits import DomainLimit
 from libs.domain.guest import GUEST_SHARE_MIN, GUEST_SHARES_MAX
 from libs.domain.reservation import (
-    GBIT_PER_RRU_MAX,
     MOVE_COST_MAX,
     MOVE_COST_MIN,
     PRIORITY_MAX,
@@ -24,6 +23,7 @@ from libs.web.domain_limits import DomainLimitIn, DomainLimitOut
 from libs.web.model import Flag, Name, Number, RequestModel, ResponseModel, SomeName, Whole
 from libs.web.problems import FieldError, Problem, invalid
 from libs.web.resources import ResourceAmounts
+from libs.web.uplinks import GbitPerRru
 
 T = TypeVar("T")
 _Rru = Annotated[Number, Field(gt=0, le=1_000_000)]
@@ -91,7 +91,7 @@ class SpecIn(RequestModel):
         description="Factor on the region's costs of moving servers, for those of this reservation. Above 1 needs an "
         "approval",
     )
-    gbit_per_rru: Annotated[Number, Field(ge=0, le=GBIT_PER_RRU_MAX)] = Field(
+    gbit_per_rru: GbitPerRru = Field(
         default=0.0,
         description="Gbit/s that one RRU sends out of its rack: solves weigh the limits of uplinks by it",
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from services.cli.client import Json
 from services.cli.output import Output, plural, print_json, print_rows, say, stdout
-from services.cli.simulated_power import show_power
+from services.cli.simulated_limits import show_power, show_uplinks
 
 _SHOWN_MAX = 20
 _MOMENTS = {"now": "now", "at once": "at_once", "with free servers": "with_free"}
@@ -46,6 +46,7 @@ def show_estimate(found: Json, output: Output) -> None:
         },
     )
     show_power(found["power"], found["power_limits"], "at_once")
+    show_uplinks(found["uplinks"], "at_once")
     for one in found["reservations"]:
         if one["most_rru"] < one["capacity_rru"]:
             say(f"{one['reservation']}: no state of the region gives it more than {one['most_rru']:g} RRU.")

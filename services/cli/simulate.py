@@ -11,7 +11,7 @@ from services.cli.client import Client, Json
 from services.cli.estimate import show_estimate
 from services.cli.failure import CliFailure
 from services.cli.output import Output, OutputOption, percent, plural, print_json, print_rows, say, stderr, stdout
-from services.cli.simulated_power import show_power
+from services.cli.simulated_limits import show_power, show_uplinks
 from services.cli.specs import number_of
 
 T = TypeVar("T")
@@ -67,6 +67,16 @@ def simulate(
             help="another limit on the power of an MSB, or of a domain of this kind",
         ),
     ] = None,
+    uplink_limit: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--uplink-limit", metavar="[RACK=]GBIT", help="another limit on the uplink of this rack, or of all others"
+        ),
+    ] = None,
+    traffic: Annotated[
+        list[str] | None,
+        typer.Option("--traffic", metavar="NAME=GBIT", help="Gbit/s that one RRU of this reservation sends"),
+    ] = None,
     apply: Annotated[
         int | None, typer.Option("--apply", metavar="ID", help="apply this simulation, if its basis has not changed")
     ] = None,
@@ -105,6 +115,8 @@ def simulate(
         "remove_hardware_types": list(remove_type or ()),
         "withdraw_racks": list(withdraw_rack or ()),
         "power_limits": [_power_limit(text) for text in power_limit or ()],
+        "uplink_limits": [_uplink_limit(text) for text in uplink_limit or ()],
+        "traffic": [{"reservation": name, "gbit_per_rru": gbit} for name, gbit in _pairs(traffic, "--traffic", float)],
     }
     given = {name: value for name, value in body.items() if value}
     if given.keys() == {"region"}:
@@ -188,6 +200,7 @@ def _show(found: Json) -> None:
     columns |= {"BOUND AFTER": "bound_after", "FREE AFTER": "free_after"}
     print_rows(types, columns)
     show_power(report.get("power", ()), report.get("power_limits", 0), "after")
+    show_uplinks(report.get("uplinks"), "after")
     held_back = sum(report["solve"].get("churn", {}).get("held_back", {}).values())
     if held_back:
         say(f"The churn budget held back {plural(held_back, 'exchange')} of servers in use that would gain something.")
@@ -236,6 +249,13 @@ def _power_limit(text: str) -> Json:
     if kind:
         limit["kind"] = kind
     return limit | ({"headroom": number_of(headroom, float, "--power-limit", form)} if colon else {})
+
+
+def _uplink_limit(text: str) -> Json:
+    rack, _, gbit = text.rpartition("=")
+    form = "[RACK=]GBIT, such as rack-000017=200 or 100"
+    limit: Json = {"limit_gbit": number_of(gbit, float, "--uplink-limit", form)}
+    return {"rack": rack} | limit if rack else limit
 
 
 def _cost(text: str) -> Any:

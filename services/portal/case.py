@@ -78,7 +78,6 @@ def load_case(tx: Transaction, question: Question, *, now: datetime, snapshot: F
     why = None if other is None else why_not_followed_now(tx, region.region_id, question.name, other)
     stack, costs = load_stack(tx, question.region, question.name, question.spec), load_cost_table(tx, region)
     guests = stack.asking(question.name, question.owner, question.spec)
-    holder = question.spec.guest_of or question.name
     return Case(
         question=question,
         found=find_reservation(tx, question.region, question.name)
@@ -87,7 +86,7 @@ def load_case(tx: Transaction, question: Question, *, now: datetime, snapshot: F
         snapshot=snapshot,
         calendar=load_calendar(tx, snapshot, now=now),
         stack=stack,
-        quota=load_quota(tx, question.region, question.owner, before=request_id, except_names=[holder]),
+        quota=load_quota(tx, question.region, question.owner, before=request_id, question=question.asking),
         catalogue=catalogue,
         costs=replace(costs, amounts=with_amounts(costs.amounts, guest_amounts(guests))),
         limits=load_approval_limits(tx, region.region_id),

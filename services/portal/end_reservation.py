@@ -6,8 +6,11 @@ from datetime import datetime
 
 from libs.domain.capacity_request import CapacityRequest, CapacityRequestPhase
 from libs.domain.reservation import Reservation
+from libs.ras.findings import covered_finding
 from libs.store.capacity.capacity_requests import change_phase, list_scheduled_requests, spec_json
-from libs.store.capacity.reservations import delete_reservation, load_reservation
+from libs.store.capacity.findings import record_findings
+from libs.store.capacity.reservations import delete_reservation, find_reservation, load_reservation
+from libs.store.fleet.regions import load_region
 from libs.store.plans.plans import commit_release
 from libs.store.platform import audit
 from libs.store.platform.database import Transaction
@@ -24,12 +27,14 @@ def end_reservation(
 ) -> int:
     """Delete a reservation for the request `by`, and release its targets. Return the number of freed servers.
 
-    Raises StaleGeneration.
+    Raises StaleGeneration and HasGuests.
     """
     reservation_id = reservation.reservation_id
     # In this order: a solve that would bind servers to it waits for the deletion, or the release sees that solve.
     delete_reservation(tx, reservation_id, generation=reservation.generation, now=now)
     plan = commit_release(tx, reservation.region, reservation_id, now=now, capacity_request_id=by.capacity_request_id)
+    if reservation.spec.guest_of is not None:
+        _tell_host(tx, reservation.region, reservation.spec.guest_of, now=now)
     withdraw_scheduled_requests(tx, reservation_id, by=by, reason="Deleted", actor=actor, now=now)
     released = 0 if plan is None else plan.changes
     audit.append(
@@ -44,6 +49,18 @@ def end_reservation(
         reason=reason,
     )
     return released
+
+
+def _tell_host(tx: Transaction, region: str, name: str, *, now: datetime) -> None:
+    """Record the finding of a host without its deleted guest, if the host lacks nothing any more.
+
+    If it does, only a solve knows what it lacks. Its finding then stays at the generation before.
+    """
+    host = find_reservation(tx, region, name)
+    if host is None or host.target.shortfall_rru > 0:
+        return
+    found = covered_finding(host.reservation_id, host.generation, host.spec.capacity_rru, host.target)
+    record_findings(tx, load_region(tx, region).region_id, [found], now=now)
 
 
 def drop_scheduled_reservation(

@@ -22,7 +22,7 @@ from libs.domain.guest import guest_amounts, on_servers_of, with_amounts
 from libs.domain.quota import Quota
 from libs.domain.reservation import Reservation, ReservationSpec
 from libs.domain.rru_catalogue import RruCatalogue
-from libs.domain.stack import Stack
+from libs.domain.stack import Asking, Stack
 from libs.domain.stacked_region import with_guests
 from libs.domain.verdict import Verdict
 from libs.domain.what_if import with_reservation
@@ -48,6 +48,11 @@ class Question:
     reservation_id: int | None
     reservation_generation: int | None
     accepted: bool = False
+
+    @property
+    def asking(self) -> Asking:
+        """Return the request for the reservation."""
+        return self.name, self.owner, self.spec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -16,7 +16,7 @@ from services.portal.submit_requests import Submission
 def keep(
     tx: Transaction, submission: Submission, *, actor: str, given_reason: str | None, now: datetime
 ) -> CapacityRequest:
-    """Return the stored request: submitted, or already granted for a delete. Raises StaleGeneration."""
+    """Return the stored request: submitted, or already granted for a delete. Raises StaleGeneration and HasGuests."""
     reservation, spec = submission.reservation, submission.spec
     request = create_capacity_request(
         tx,

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from libs.domain.capacity_request import CapacityRequest, CapacityRequestKind
-from libs.domain.guest import has_guests
 from libs.domain.region import Region
 from libs.domain.reservation import Reservation, ReservationKind, ReservationSpec
 from libs.reconcile.errors import StaleGeneration
@@ -18,7 +17,7 @@ from libs.store.capacity.shared_buffers import NAME_PREFIX
 from libs.store.fleet.known_names import known_datacenters, known_hardware_types, known_regions
 from libs.store.fleet.regions import load_region
 from libs.store.platform.database import Transaction
-from libs.store.platform.refusals import NotFound
+from libs.store.platform.refusals import HasGuests, NotFound
 from libs.web.domain_kinds import wrong_kinds
 from libs.web.domain_limits import wrong_limits
 from libs.web.filled_specs import filled_in
@@ -125,13 +124,12 @@ def check_amendment(
 
 
 def submit_delete(tx: Transaction, reservation: Reservation, *, generation: int) -> Submission:
-    """Check a request that deletes a reservation. Raises StaleGeneration, and Problem (409) if the reservation is
-    deleted or not an owner's.
+    """Check a request that deletes a reservation. Raises HasGuests, StaleGeneration, and Problem (409) if the
+    reservation is deleted or not an owner's.
     """
     _require_changeable(reservation, generation)
     if reservation.guests:
-        detail = f"{reservation.name} {has_guests(list(reservation.guests))}."
-        raise Problem(409, "has_guests", detail, guests=list(reservation.guests))
+        raise HasGuests(reservation.name, list(reservation.guests))
     return Submission(
         kind=CapacityRequestKind.DELETE,
         region=load_region(tx, reservation.region),

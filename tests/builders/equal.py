@@ -4,7 +4,8 @@ import dataclasses
 
 import numpy as np
 
-from libs.domain.fleet import FleetSnapshot, RegionImage
+from libs.domain.fleet import FleetSnapshot
+from libs.domain.region_image import RegionImage
 from libs.domain.resources import resources_in
 
 

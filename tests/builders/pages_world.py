@@ -108,7 +108,7 @@ def _filled(platform: Platform, admin: str, servers: int) -> PagesWorld:
         viewer=token("vic", "viewer"),
         executions=executions,
     )
-    ask("web", "search", 24)
+    ask("web", "search", 24, gbit_per_rru=3)
     ask("index", "search", 30, survives_msb_loss=False)
     ask("ads/serving", "ads", 18)
     world.live(20)
@@ -132,6 +132,8 @@ def _filled(platform: Platform, admin: str, servers: int) -> PagesWorld:
     write("POST", "/v1/solve-runs", {"region": REGION})
     world.live(2)
     _maintain(http, write)
+    uplinks = {"limits": {}, "others_gbit": 12, "reason": "the switches of 2027"}
+    write("PUT", f"/v1/regions/{REGION}/uplinks", uplinks, **{"If-Match": '"0"'})
     for change in ({"lose": [{"scope": "msb", "name": "msb-01"}]}, {"demand": [{"reservation": "web", "scale": 1.25}]}):
         write("POST", "/v1/simulations", {"region": REGION} | change)
     world.platform.tick()

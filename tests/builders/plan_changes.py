@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from libs.domain.fleet import weight_of
 from libs.domain.loss_axis import LossAxis
 from libs.domain.plan_changes import NONE, PlanChanges, TouchedReservations
+from libs.domain.reservation_rows import weight_of
 
 
 def touched(

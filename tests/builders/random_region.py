@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 
 from libs.domain.domain_kind import DomainKind
 from libs.domain.domain_limits import LIMITS, limits_table
-from libs.domain.fleet import FREE, FleetSnapshot, Reservations, Servers, Topology
+from libs.domain.fleet import FREE, FleetSnapshot, Servers, Topology
 from libs.domain.policy import RegionPolicy
 from libs.domain.reservation import PRIORITY_MIDDLE
+from libs.domain.reservation_rows import Reservations
 from libs.domain.resources import Resources
 
 

@@ -17,10 +17,12 @@ from libs.domain.arrays import Indices, Names
 from libs.domain.cost_units import listed_units
 from libs.domain.domain_kind import UNPLACED, DomainKind
 from libs.domain.domain_limits import LIMITS, limits_table
-from libs.domain.fleet import DELETED, FREE, FleetSnapshot, RegionImage, Reservations, Servers, Topology
+from libs.domain.fleet import DELETED, FREE, FleetSnapshot, Servers, Topology
 from libs.domain.policy import RegionPolicy
 from libs.domain.power import PowerLimit, listed_watts
+from libs.domain.region_image import RegionImage
 from libs.domain.reservation import ReservationSpec
+from libs.domain.reservation_rows import Reservations
 from libs.domain.resources import Resources, listed_resources, resources_table
 from libs.domain.rru_catalogue import RegionCatalogue
 from libs.domain.stacked_region import guests_of_rows, stacked

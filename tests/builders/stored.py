@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from libs.domain.fleet import FREE, FleetSnapshot, RegionImage, TargetPlan
+from libs.domain.fleet import FREE, FleetSnapshot, TargetPlan
+from libs.domain.region_image import RegionImage
 from libs.store.fleet.snapshot import load_fleet_snapshot
 from libs.store.platform.database import Database
 from libs.store.regions.region_import import import_region

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 from fastapi.testclient import TestClient
 
-from libs.domain.fleet import RegionImage
+from libs.domain.region_image import RegionImage
 from libs.domain.reservation import ReservationSpec
 from libs.domain.rru_catalogue import ClassVersion, RegionCatalogue
 from tests.builders.region import region_image

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from libs.domain.canary import Canary
-from libs.domain.fleet import FleetSnapshot, RegionImage
+from libs.domain.fleet import FleetSnapshot
+from libs.domain.region_image import RegionImage
 from libs.interchange.files.atomic import replacing
 from libs.interchange.files.bounds import FILE_BYTES_MAX, parse_json, read_json
 from libs.interchange.files.errors import InterchangeError, Problem

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from libs.domain.domain_kind import is_kind
 from libs.interchange.files.errors import InterchangeError, Problem
-from libs.interchange.region.read import DOMAIN_PREFIX
+from libs.interchange.region.server_columns import DOMAIN_PREFIX
 
 FIELDS = ("server", "datacenter", "msb", "rack", "hardware_type")
 """Required fields of a server, in the order in which they are looked up."""

@@ -13,15 +13,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from libs.domain.domain_limits import LIMITS
-from libs.domain.fleet import FREE, FleetSnapshot, RegionImage, Reservations, Servers
+from libs.domain.fleet import FREE, FleetSnapshot, Servers
 from libs.domain.inventory import Inventory
 from libs.domain.policy import RegionPolicy
+from libs.domain.region_image import RegionImage
+from libs.domain.reservation_rows import Reservations
 from libs.domain.unavailability import Unavailability
 from libs.interchange.files.bounds import COLUMNS_MAX
 from libs.interchange.files.errors import InterchangeError, Problem, Problems
 from libs.interchange.files.tables import Source, Table
 from libs.interchange.inventory.field_mapping import FIELDS, OPTIONAL_FIELDS
-from libs.interchange.region.read import DOMAIN_PREFIX, load_sizes, load_topology, load_unavailability
+from libs.interchange.region.server_columns import DOMAIN_PREFIX, load_sizes, load_topology, load_unavailability
 from libs.interchange.region.write import image_of
 
 FILE = "servers.parquet"

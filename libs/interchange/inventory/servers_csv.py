@@ -22,7 +22,7 @@ from libs.interchange.inventory.field_mapping import (
     FieldRule,
     is_domain_field,
 )
-from libs.interchange.region.read import DOMAIN_PREFIX
+from libs.interchange.region.server_columns import DOMAIN_PREFIX
 
 CSV_FIELDS: FieldMapping = {field: FieldRule(keys=(field,)) for field in (*FIELDS, *OPTIONAL_FIELDS)}
 """Rules for CSV: a column has the name of its field.

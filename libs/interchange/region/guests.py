@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from libs.domain.fleet import FleetSnapshot, RegionImage
+from libs.domain.fleet import FleetSnapshot
 from libs.domain.guest import Guest, guest_fault, guests_by_host
+from libs.domain.region_image import RegionImage
 from libs.domain.reservation import ReservationKind
 from libs.domain.stacked_region import guests_of_rows, spec_of_row, stacked
 from libs.interchange.files.tables import Table

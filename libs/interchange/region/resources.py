@@ -13,6 +13,7 @@ from libs.domain.resources import (
     AMOUNT_MAX,
     AMOUNT_MIN,
     NAME_CHARACTERS_MAX,
+    RESOURCE_RULE,
     RESOURCES_MAX,
     Resources,
     is_amount,
@@ -37,7 +38,7 @@ def read_amounts(table: Table) -> dict[str, Floats]:
     for field in fields:
         name = field.removeprefix(PREFIX)
         if not is_resource(name):
-            table.refuse(f"a resource has a name of 1 to {NAME_CHARACTERS_MAX} letters, digits and . _ : / -", field)
+            table.refuse(RESOURCE_RULE, field)
         found[name] = table.numbers(field, nullable=True)
         table.bad_rows(found[name] > AMOUNT_MAX, field, f"is more than {AMOUNT_MAX:g}")
     return found

@@ -13,8 +13,9 @@ import pyarrow.parquet as pq
 
 from libs.domain.arrays import Indices, Names
 from libs.domain.domain_kind import UNPLACED
-from libs.domain.fleet import DELETED, FleetSnapshot, RegionImage
+from libs.domain.fleet import DELETED, FleetSnapshot
 from libs.domain.power import FULL_W, IDLE_W
+from libs.domain.region_image import RegionImage
 from libs.domain.reservation import CapacityUnit, ReservationKind
 from libs.domain.resources import is_resource
 from libs.domain.rru_catalogue import RegionCatalogue
@@ -27,8 +28,9 @@ from libs.interchange.region.domain_limits import limits_column
 from libs.interchange.region.guests import guest_columns
 from libs.interchange.region.power_limits import FILE as POWER
 from libs.interchange.region.power_limits import dump_limits
-from libs.interchange.region.read import DOMAIN_PREFIX, HOST_PROFILE, OWNER, SIZES
+from libs.interchange.region.read import HOST_PROFILE, OWNER
 from libs.interchange.region.resources import amount_columns, amounts_by_type, asked_column
+from libs.interchange.region.server_columns import DOMAIN_PREFIX, SIZES
 from libs.interchange.region.uplinks import UPLINK, uplinks_column
 
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from libs.domain.domain_kind import UNPLACED
+from libs.domain.added_racks import with_added_racks
 from libs.domain.domain_limits import LIMITS, MSB, limit_kinds
-from libs.domain.fleet import FREE, FleetSnapshot
+from libs.domain.fleet import FleetSnapshot
 from libs.domain.guest import guest_name, is_guest_resource
 from libs.domain.limited_kinds import limited_kinds
 from libs.ras.power_relief import has_power_limits, without_power_limits
@@ -212,26 +212,13 @@ def with_plenty(snapshot: FleetSnapshot, hardware_type: int) -> FleetSnapshot:
 
     Every MSB gets one new rack with `enough_of` such servers.
     """
-    s, topology, M = snapshot.servers, snapshot.topology, len(snapshot.topology.msbs)
-    racks = len(topology.racks)
-    rack = np.repeat(np.arange(racks, racks + M), enough_of(snapshot, hardware_type))
-    new: dict[str, np.ndarray] = {
-        "name": np.full(len(rack), "", object),
-        "rack": rack,
-        "hardware_type": np.full(len(rack), hardware_type),
-        "current": np.full(len(rack), FREE),
-        "target": np.full(len(rack), FREE),
-        "available": np.ones(len(rack), np.bool_),
-        "domain": np.full((len(rack), s.domain.shape[1]), UNPLACED),
-    }
-    columns = {}
-    for field in fields(s):
-        known = getattr(s, field.name)
-        more = new.get(field.name, np.zeros(len(rack)))
-        columns[field.name] = np.concatenate([known, more.astype(known.dtype)])
-    grown = replace(
-        topology,
-        racks=np.concatenate([topology.racks, np.array([f"more in {msb}" for msb in topology.msbs], object)]),
-        rack_msb=np.concatenate([topology.rack_msb, np.arange(M, dtype=topology.rack_msb.dtype)]),
+    msbs = snapshot.topology.msbs
+    rack = np.arange(len(msbs)).repeat(enough_of(snapshot, hardware_type))
+    return with_added_racks(
+        snapshot,
+        np.array([f"more in {msb}" for msb in msbs], object),
+        np.arange(len(msbs)),
+        server=np.full(len(rack), "", object),
+        rack=rack,
+        hardware_type=hardware_type,
     )
-    return replace(snapshot, servers=replace(s, **columns), topology=grown)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import sqlalchemy as sa
@@ -16,8 +16,8 @@ from libs.domain.page import Page
 from libs.domain.plan_changes import NONE, PlanChanges
 from libs.domain.quota import Quota, QuotaBounds
 from libs.domain.region import Region
-from libs.domain.reservation import ReservationKind, ReservationSpec
-from libs.domain.stack import Stack
+from libs.domain.reservation import ReservationKind
+from libs.domain.stack import Asking, Stack
 from libs.reconcile.errors import StaleGeneration
 from libs.store.capacity.capacity_requests import UNDECIDED, spec_of_json
 from libs.store.capacity.cost_units import load_cost_table, load_uses
@@ -28,9 +28,10 @@ from libs.store.platform.database import Transaction
 from libs.store.tables import quotas, regions, reservations
 
 _UNDECIDED = """
-    SELECT owner, reservation_name, reservation_id, spec FROM capacity_requests
+    SELECT reservation_name, owner, spec, reservation_id FROM capacity_requests
     WHERE region_id = :region_id AND owner = ANY(:owners) AND phase = ANY(:undecided) AND kind <> 'delete'
-      AND (CAST(:before AS bigint) IS NULL OR capacity_request_id < :before)"""
+      AND (CAST(:before AS bigint) IS NULL OR capacity_request_id < :before)
+    ORDER BY capacity_request_id"""
 
 
 def load_quota(
@@ -39,6 +40,7 @@ def load_quota(
     owner: str,
     *,
     before: int | None = None,
+    question: Asking | None = None,
     except_names: Collection[str] = (),
     lock: bool = False,
 ) -> Quota:
@@ -46,6 +48,8 @@ def load_quota(
     region does not exist.
 
     before        count only undecided requests with an id below `before`; None: count all
+    question      the request in question. The reservation that holds its servers is the owner's own in question.
+                  Requests about other reservations that share these servers count by what they add to it
     except_names  names of live reservations that count as the owner's own in question, and not as used. Requests about
                   them do not count
     lock          True: lock the limit until the transaction ends, so that no other transaction changes or reads it to
@@ -55,7 +59,7 @@ def load_quota(
     if lock:
         row = sa.select(quotas.c.quota_id).where(quotas.c.region_id == found.region_id, quotas.c.owner == owner)
         tx.execute(row.with_for_update())
-    [quota] = _load(tx, found, [owner], before, except_names)
+    [quota] = _load(tx, found, [owner], before, except_names, question)
     return quota
 
 
@@ -136,28 +140,40 @@ def set_quota(tx: Transaction, region: str, owner: str, limit_cost_units: float 
 
 
 def _load(
-    tx: Transaction, region: Region, owners: Sequence[str], before: int | None, except_names: Collection[str]
+    tx: Transaction,
+    region: Region,
+    owners: Sequence[str],
+    before: int | None,
+    except_names: Collection[str],
+    question: Asking | None = None,
 ) -> list[Quota]:
     table = load_cost_table(tx, region)
     uses = load_uses(tx, region.region_id, owners, table)
     used, own = defaultdict[str, float](float), defaultdict[str, float](float)
     counted = {use.reservation_id: use.counts for use in uses}
+    mine = {*except_names} | ({_holder(question)} if question is not None else set())
     for use in uses:
-        (own if use.live and use.name in except_names else used)[use.owner] += use.counts
+        (own if use.live and use.name in mine else used)[use.owner] += use.counts
     values = {
         "region_id": region.region_id,
         "owners": list(owners),
         "before": before,
         "undecided": [phase.value for phase in UNDECIDED],
     }
+    found = tx.execute(sa.text(_UNDECIDED), values).tuples()
+    undecided = [((name, owner, spec_of_json(spec)), reservation_id) for name, owner, spec, reservation_id in found]
+    asked = [request for request, _ in undecided] + ([] if question is None else [question])
+    stacks = load_stacks(tx, region.name, [(name, spec) for name, _, spec in asked])
+    sharing = defaultdict[tuple[str, str], list[_Undecided]](list)
+    for (request, reservation_id), stack in zip(undecided, stacks, strict=False):
+        had = counted.get(stack.holder_id(reservation_id), 0.0)
+        sharing[request[1], _holder(request)].append(_Undecided(request, stack, had))
     adds: dict[tuple[str, str], float] = {}
-    undecided = [(*row, spec_of_json(spec)) for *row, spec in tx.execute(sa.text(_UNDECIDED), values).tuples()]
-    stacks = load_stacks(tx, region.name, [(name, spec) for _, name, _, spec in undecided])
-    for (owner, name, reservation_id, spec), stack in zip(undecided, stacks, strict=True):
-        if not {name, spec.guest_of} & {*except_names}:
-            # At most one request about each name is ever accepted, so only the largest of them counts.
-            more = _most(stack, name, owner, spec, table) - counted.get(stack.holder_id(reservation_id), 0.0)
-            adds[owner, name] = max(adds.get((owner, name), 0.0), more)
+    for (owner, holder), requests in sharing.items():
+        if question is not None and holder == _holder(question):
+            adds[owner, holder] = _added(_Undecided(question, stacks[-1], 0.0), requests, table)
+        elif holder not in except_names:
+            adds[owner, holder] = _added(None, requests, table)
     columns = quotas.c.owner, quotas.c.limit_cost_units.label("limit_cost_units"), quotas.c.generation
     rows = tx.execute(sa.select(*columns).where(quotas.c.region_id == region.region_id, quotas.c.owner.in_(owners)))
     limits = {row["owner"]: row for row in rows.mappings()}
@@ -175,7 +191,40 @@ def _load(
     ]
 
 
-def _most(stack: Stack, name: str, owner: str, spec: ReservationSpec, table: CostTable) -> float:
-    """Return the most cost units of the reservation `name` with this spec, or of its host with it as a guest."""
-    amounts = with_amounts(table.amounts, guest_amounts(stack.asking(name, owner, spec)))
-    return most_cost_units(stack.asked(name, owner, spec), replace(table, amounts=amounts))
+@dataclass(frozen=True, slots=True)
+class _Undecided:
+    """A request that is not decided, and the cost units that the holder of its servers counts now."""
+
+    request: Asking
+    stack: Stack
+    had: float
+
+    @property
+    def name(self) -> str:
+        return self.request[0]
+
+    def most(self, table: CostTable, others: Sequence[_Undecided] = ()) -> float:
+        """Return the most cost units of the holder of its servers, once it and the `others` are granted."""
+        stack = self.stack.beside(self.request[2], [one.request for one in others])
+        amounts = with_amounts(table.amounts, guest_amounts((*stack.guests, *stack.asking(*self.request))))
+        return most_cost_units(stack.asked(*self.request), replace(table, amounts=amounts))
+
+
+def _holder(request: Asking) -> str:
+    """Return the name of the reservation that holds the servers of one: of a guest its host, else its own."""
+    name, _, spec = request
+    return spec.guest_of or name
+
+
+def _added(question: _Undecided | None, requests: Sequence[_Undecided], table: CostTable) -> float:
+    """Return the cost units that requests about one holder of servers add to it, or to the question about it."""
+    by_name = defaultdict[str, list[_Undecided]](list)
+    for one in requests:
+        if question is None or one.name != question.name:
+            by_name[one.name].append(one)
+    # At most one request about each name is ever accepted, so only the largest of them counts.
+    largest = [max(some, key=lambda one: one.most(table)) if len(some) > 1 else some[0] for some in by_name.values()]
+    if question is not None:
+        return max(0.0, question.most(table, largest) - question.most(table)) if largest else 0.0
+    first, *others = largest
+    return max(0.0, first.most(table, others) - first.had)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
+from typing import TypeAlias
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
@@ -23,6 +24,7 @@ from libs.store.platform.database import Transaction
 from libs.store.platform.refusals import AlreadyExists, NotFound
 from libs.store.tables import bookings, regions, reservation_statuses, reservations
 
+_Locked: TypeAlias = sa.Row[tuple[int, str, int, datetime]]
 _found = reservation_statuses
 SELECT = (
     sa.select(
@@ -115,12 +117,13 @@ def update_spec(
 def delete_reservation(tx: Transaction, reservation_id: int, *, generation: int, now: datetime) -> None:
     """Mark a reservation as deleted. The caller must then call plans.commit_release, which frees its servers' targets.
 
-    Raises NotFound, StaleGeneration unless the reservation is live and at `generation`, and NotPossible if it has
-    guests.
+    Raises NotFound, HasGuests, and StaleGeneration unless the reservation is live and at `generation`.
     """
     lock_host(tx, reservation_id)
-    row = lock_at_generation(tx, reservation_id, generation)
-    require_no_guests(tx, row.region_id, reservation_id)
+    row = _lock(tx, reservation_id)
+    # Before the generation: a guest that came meanwhile raised it, and is what the caller must know of.
+    require_no_guests(tx, row.region_id, reservation_id, row.name)
+    _require_generation(row, reservation_id, generation)
     update = sa.update(reservations).where(reservations.c.reservation_id == reservation_id)
     tx.execute(update.values(deleted_at=now))
     delete_booking(tx, reservation_id)
@@ -168,21 +171,15 @@ def list_reservation_names(
     return Page.of([ReservationName(**row) for row in rows], limit, lambda one: one.reservation_id)
 
 
-def lock_at_generation(tx: Transaction, reservation_id: int, generation: int) -> sa.Row[tuple[int, str, int, datetime]]:
+def lock_at_generation(tx: Transaction, reservation_id: int, generation: int) -> _Locked:
     """Lock the row of a reservation until the transaction ends, and return the row. Raises NotFound, and
     StaleGeneration unless the reservation is live and at `generation`.
 
     The lock (FOR NO KEY UPDATE) does not block a transaction that binds a locked server to the reservation. Servers are
     locked after reservations, so a lock that blocks this transaction would deadlock.
     """
-    columns = (reservations.c.region_id, reservations.c.name, reservations.c.generation, reservations.c.deleted_at)
-    query = sa.select(*columns).where(reservations.c.reservation_id == reservation_id)
-    row = tx.execute(query.with_for_update(key_share=True)).one_or_none()
-    if row is None:
-        raise NotFound("reservation", reservation_id)
-    if row.generation != generation or row.deleted_at is not None:
-        found = None if row.deleted_at is not None else row.generation
-        raise StaleGeneration("reservation", reservation_id, expected=generation, found=found)
+    row = _lock(tx, reservation_id)
+    _require_generation(row, reservation_id, generation)
     return row
 
 
@@ -214,6 +211,21 @@ def with_parts(tx: Transaction, rows: Sequence[sa.RowMapping], coverages: Covera
         )
         for row in rows
     ]
+
+
+def _lock(tx: Transaction, reservation_id: int) -> _Locked:
+    columns = (reservations.c.region_id, reservations.c.name, reservations.c.generation, reservations.c.deleted_at)
+    query = sa.select(*columns).where(reservations.c.reservation_id == reservation_id)
+    row = tx.execute(query.with_for_update(key_share=True)).one_or_none()
+    if row is None:
+        raise NotFound("reservation", reservation_id)
+    return row
+
+
+def _require_generation(row: _Locked, reservation_id: int, generation: int) -> None:
+    if row.generation != generation or row.deleted_at is not None:
+        found = None if row.deleted_at is not None else row.generation
+        raise StaleGeneration("reservation", reservation_id, expected=generation, found=found)
 
 
 def _finding(row: sa.RowMapping) -> Finding | None:

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 import sqlalchemy as sa
 
 from libs.domain.arrays import Ints
-from libs.domain.guest import Guest, guests_by_host, has_guests, host_share
+from libs.domain.guest import Guest, guests_by_host, host_share
 from libs.domain.reservation import CapacityUnit, ReservationSpec
 from libs.domain.resources import GUEST_PREFIX
 from libs.reconcile.errors import StaleGeneration
 from libs.store.platform.database import Transaction
-from libs.store.platform.refusals import NotPossible
+from libs.store.platform.refusals import HasGuests
 
 ASKED = f"""(
         SELECT region_id, reservation_id, resource, amount, CAST(NULL AS bigint) AS guest_id FROM reservation_resources
@@ -128,11 +128,11 @@ def guest_columns(tx: Transaction, region_id: int, spec: ReservationSpec) -> dic
     return {"host_reservation_id": host_id, "server_share": spec.guest_share}
 
 
-def require_no_guests(tx: Transaction, region_id: int, reservation_id: int) -> None:
-    """Raise NotPossible if a reservation has guests. It must be locked, so that no guest comes until it is deleted."""
+def require_no_guests(tx: Transaction, region_id: int, reservation_id: int, name: str) -> None:
+    """Raise HasGuests if the reservation has guests. It must be locked, so that no guest comes until it is deleted."""
     names = tx.execute(_NAMES, {"region_id": region_id, "reservation_id": reservation_id}).scalars().all()
     if names:
-        raise NotPossible("reservation", has_guests(names))
+        raise HasGuests(name, names)
 
 
 def guest_shares(tx: Transaction, ids: Sequence[int]) -> dict[int, dict[str, float]]:

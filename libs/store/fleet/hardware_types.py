@@ -13,10 +13,11 @@ import sqlalchemy as sa
 from libs.domain.arrays import Ints, Names
 from libs.domain.hardware_type import HardwareType
 from libs.domain.page import Page
+from libs.domain.resources import GUEST_PREFIX, is_attribute
 from libs.reconcile.errors import StaleGeneration
 from libs.store.platform import audit
 from libs.store.platform.database import Transaction
-from libs.store.platform.refusals import NotFound
+from libs.store.platform.refusals import NotFound, NotPossible
 from libs.store.tables import hardware_types
 
 
@@ -37,7 +38,12 @@ def ensure_hardware_types(tx: Transaction, names: Sequence[str] | Names, *, now:
 
 
 def fill_attributes(tx: Transaction, said: Mapping[str, Mapping[str, float]]) -> None:
-    """Store the attributes from `said` that hardware types lack. Regions share types, so known attributes stay."""
+    """Store the attributes from `said` that hardware types lack. Regions share types, so known attributes stay.
+
+    Raises NotPossible for a name that no attribute may have.
+    """
+    for attributes in said.values():
+        _require_attributes(attributes)
     statement = """
         UPDATE hardware_types SET attributes = said.value || attributes
         FROM jsonb_each(CAST(:said AS jsonb)) AS said
@@ -46,11 +52,14 @@ def fill_attributes(tx: Transaction, said: Mapping[str, Mapping[str, float]]) ->
 
 
 def load_sizes(tx: Transaction, names: Names) -> dict[str, dict[str, float]]:
-    """Return hardware type -> its numeric attributes. Leave out types without numeric attributes."""
+    """Return hardware type -> its numeric attributes. Leave out types without numeric attributes.
+
+    Leave out attributes with the names of guests' resources: earlier versions stored them.
+    """
     query = sa.select(hardware_types.c.name, hardware_types.c.attributes)
     rows = tx.execute(query.where(hardware_types.c.name.in_([str(name) for name in names]))).tuples()
     numbers = {
-        name: {key: float(value) for key, value in attributes.items() if type(value) in (int, float)}
+        name: {key: float(v) for key, v in attributes.items() if type(v) in (int, float) and is_attribute(key)}
         for name, attributes in rows
     }
     return {name: figures for name, figures in numbers.items() if figures}
@@ -105,8 +114,9 @@ def put_attributes(
     tx: Transaction, name: str, attributes: Mapping[str, object], *, generation: int, actor: str, now: datetime
 ) -> HardwareType:
     """Replace the attributes of a hardware type. Raises NotFound, and StaleGeneration unless the type is at
-    `generation`.
+    `generation`. Raises NotPossible for a name that no attribute may have.
     """
+    _require_attributes(attributes)
     before = _lock(tx, name, generation)
     if dict(before.attributes) == dict(attributes):
         return before
@@ -136,6 +146,13 @@ def put_cost_units(
     told = ({"cost_units": one.cost_units} for one in (before, after))
     _tell(tx, "put_cost_units", after, *told, actor=actor, now=now, reason=reason)
     return after
+
+
+def _require_attributes(attributes: Mapping[str, object]) -> None:
+    for name in attributes:
+        if not is_attribute(name):
+            message = f"a name that begins with {GUEST_PREFIX} stands for a guest of a reservation: choose another"
+            raise NotPossible(f"attributes.{name}", message)
 
 
 def _lock(tx: Transaction, name: str, generation: int) -> HardwareType:

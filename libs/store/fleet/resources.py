@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from libs.domain.arrays import Floats, Ints, Names
 from libs.domain.guest import with_amounts
-from libs.domain.resources import AMOUNT_MAX, AMOUNT_MIN, Resources, is_amount, resources_in
+from libs.domain.resources import AMOUNT_MAX, AMOUNT_MIN, Resources, amounts_in, resources_in
 from libs.store.fleet.guests import ASKED, load_guest_amounts
 from libs.store.fleet.hardware_types import load_sizes
 from libs.store.platform.bulk import copy_in
@@ -32,7 +32,7 @@ _ASKED_WITH_GUESTS = sa.text(f"SELECT reservation_id, resource, amount FROM {ASK
 def load_amounts(tx: Transaction) -> dict[str, dict[str, float]]:
     """Return hardware type -> resource -> amount in one server, of all types with such figures."""
     rows = tx.execute(sa.select(hardware_types.c.name, hardware_types.c.attributes)).tuples()
-    found = {name: {key: value for key, value in given.items() if is_amount(value)} for name, given in rows}
+    found = {name: amounts_in(given) for name, given in rows}
     return {name: amounts for name, amounts in found.items() if amounts}
 
 

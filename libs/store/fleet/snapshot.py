@@ -9,7 +9,8 @@ import sqlalchemy as sa
 
 from libs.domain.arrays import Indices, Ints, Names
 from libs.domain.cost_units import listed_units
-from libs.domain.fleet import DELETED, FREE, FleetSnapshot, Reservations, Servers, Topology
+from libs.domain.fleet import DELETED, FREE, FleetSnapshot, Servers, Topology
+from libs.domain.reservation_rows import Reservations
 from libs.domain.resources import listed_resources, resources_table
 from libs.store.fleet.domain_limits import load_limits_table
 from libs.store.fleet.guests import load_guests

@@ -24,6 +24,7 @@ _BRIEF = sa.select(
     sa.func.nullif(simulations.c.report, sa.text("'null'::jsonb"))
     .op("-")(sa.literal("reservations", sa.Text))
     .op("-")(sa.literal("power", sa.Text))
+    .op("#-")(sa.text("'{uplinks,racks}'"))
     .op("#-")(sa.text("'{waves,reservations}'"))
     .label("report"),
 ).join_from(simulations, regions)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from libs.domain.guest import has_guests
 from libs.reconcile.errors import Overtaken, StaleGeneration
 
 
@@ -27,6 +30,14 @@ class NotPossible(Exception):
     def __init__(self, field: str, message: str) -> None:
         self.field = field
         super().__init__(message)
+
+
+class HasGuests(Exception):
+    """The reservation cannot be deleted: it has guests on its servers (docs/designs/0061)."""
+
+    def __init__(self, name: str, guests: Sequence[str]) -> None:
+        self.guests = tuple(guests)
+        super().__init__(f"{name} {has_guests(self.guests)}.")
 
 
 def is_stale(error: Exception) -> bool:

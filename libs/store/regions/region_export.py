@@ -7,7 +7,8 @@ from collections.abc import Mapping, Set
 import numpy as np
 
 from libs.domain.arrays import Names
-from libs.domain.fleet import FleetSnapshot, RegionImage
+from libs.domain.fleet import FleetSnapshot
+from libs.domain.region_image import RegionImage
 from libs.domain.rru_catalogue import RegionCatalogue
 from libs.store.capacity.rru_catalogue import load_versions
 from libs.store.fleet.hardware_types import load_cost_units, load_sizes

@@ -9,10 +9,12 @@ import sqlalchemy as sa
 
 from libs.domain.arrays import Bools, Ints, Names
 from libs.domain.domain_kind import UNPLACED
-from libs.domain.fleet import DELETED, FREE, RegionImage, Reservations
+from libs.domain.fleet import DELETED, FREE
 from libs.domain.plan import PlanKind
 from libs.domain.region import Region
+from libs.domain.region_image import RegionImage
 from libs.domain.reservation import ReservationKind
+from libs.domain.reservation_rows import Reservations
 from libs.domain.rru_catalogue import RegionCatalogue
 from libs.domain.stacked_region import unstacked
 from libs.domain.unavailability import Unavailability

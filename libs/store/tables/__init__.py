@@ -5,27 +5,6 @@ Constraints forbid invalid states. For example, the current and target reservati
 and at most one of its moves runs.
 """
 
-from libs.store.tables.capacity import (
-    approval_limits,
-    approval_reminders,
-    approvals,
-    booked_servers,
-    bookings,
-    capacity_requests,
-    excepted_reservations,
-    excepted_servers,
-    quotas,
-    readiness_changes,
-    readiness_watches,
-    reservation_affinity,
-    reservation_datacenters,
-    reservation_domain_limits,
-    reservation_resources,
-    reservation_rru,
-    reservation_statuses,
-    reservations,
-    rru_versions,
-)
 from libs.store.tables.columns import metadata
 from libs.store.tables.executions import (
     execution_actions,
@@ -93,6 +72,29 @@ from libs.store.tables.platform import (
     tallies,
     tokens,
     world_schedules,
+)
+from libs.store.tables.requests import (
+    approval_limits,
+    approval_reminders,
+    approvals,
+    capacity_requests,
+    quotas,
+)
+from libs.store.tables.reservations import (
+    booked_servers,
+    bookings,
+    excepted_reservations,
+    excepted_servers,
+    readiness_changes,
+    readiness_watches,
+    reservation_affinity,
+    reservation_datacenters,
+    reservation_domain_limits,
+    reservation_resources,
+    reservation_rru,
+    reservation_statuses,
+    reservations,
+    rru_versions,
 )
 from libs.store.tables.telemetry import (
     call_sums,

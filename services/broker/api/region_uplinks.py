@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import APIRouter, Depends, Query, Response
 from pydantic import ConfigDict, Field
 
 from libs.domain.principal import Role
-from libs.domain.uplinks import UPLINK_GBIT_MAX, UPLINKS_MAX
+from libs.domain.uplinks import UPLINKS_MAX
 from libs.store.fleet.known_names import known_racks
 from libs.store.fleet.rack_uplinks import put_rack_uplinks
 from libs.store.fleet.regions import load_region
@@ -18,11 +18,12 @@ from libs.web.auth import Asking, require
 from libs.web.context import Context
 from libs.web.generations import ExpectedGeneration, etag
 from libs.web.idempotency import Answer, Write
-from libs.web.model import Number, RequestModel, ResponseModel, SomeName
+from libs.web.model import RequestModel, ResponseModel, SomeName
 from libs.web.names import unknown_name
 from libs.web.openapi import headers, problems
 from libs.web.problems import invalid
 from libs.web.reasons import GivenReason
+from libs.web.uplinks import LimitGbit
 from services.broker.api.regions import RegionName
 
 router = APIRouter(prefix="/v1/regions", tags=["regions"])
@@ -31,7 +32,6 @@ UPLINKS_BYTES_MAX = 16_000_000
 SHOWN_MAX = 100
 """Most racks of an answer with what they send."""
 _ERRORS_MAX = 20
-_Gbit = Annotated[Number, Field(gt=0, le=UPLINK_GBIT_MAX)]
 
 
 class UplinksIn(RequestModel):
@@ -40,8 +40,8 @@ class UplinksIn(RequestModel):
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"limits": {"rack-000017": 200}, "others_gbit": 100, "reason": "new switches"}]}
     )
-    limits: dict[SomeName, _Gbit] = Field(max_length=UPLINKS_MAX, description="Rack -> Gbit/s that it may send")
-    others_gbit: _Gbit | None = Field(
+    limits: dict[SomeName, LimitGbit] = Field(max_length=UPLINKS_MAX, description="Rack -> Gbit/s that it may send")
+    others_gbit: LimitGbit | None = Field(
         default=None, description="Limit of every other rack that the region has now; null: they have none"
     )
     reason: GivenReason | None = Field(default=None, description="Why, for the audit trail")
@@ -61,6 +61,7 @@ class RegionUplinksOut(ResponseModel):
 
     region: str
     limits: dict[str, float] = Field(description="Rack -> Gbit/s, as operators set them; all other racks have no limit")
+    racks_limited: int = Field(description="Racks with a limit")
     fullest: list[RackTrafficOut] = Field(
         description=f"Racks with a limit, the one most above it by targets first; at most {SHOWN_MAX}"
     )
@@ -75,12 +76,19 @@ class RegionUplinksOut(ResponseModel):
     operation_id="get_region_uplinks",
     responses={200: {"headers": headers("ETag")}, **problems(404)},
 )
-def get_uplinks(region: RegionName, context: Context, response: Response) -> RegionUplinksOut:
+def get_uplinks(
+    region: RegionName,
+    context: Context,
+    response: Response,
+    limits: Annotated[
+        bool, Query(description="false: leave the limits out, which may be many; `fullest` stays")
+    ] = True,
+) -> RegionUplinksOut:
     """Return what the racks of a region send, and the limits of their uplinks."""
     with context.database.snapshot() as tx:
         found = load_region_uplinks(tx, load_region(tx, region).region_id)
     response.headers.update(etag(found.generation))
-    return _out(region, found)
+    return _out(region, found, limits=limits)
 
 
 @router.put(
@@ -121,10 +129,11 @@ def put_uplinks(
     return write.once(effect)
 
 
-def _out(region: str, found: RegionUplinks) -> RegionUplinksOut:
+def _out(region: str, found: RegionUplinks, *, limits: bool = True) -> RegionUplinksOut:
     return RegionUplinksOut(
         region=region,
-        limits=found.limits,
+        limits=found.limits if limits else {},
+        racks_limited=len(found.limits),
         fullest=[RackTrafficOut.model_validate(one) for one in found.traffic[:SHOWN_MAX]],
         racks_above=sum(one.target_above_gbit > 0 for one in found.traffic),
         current_above_gbit=sum(one.current_above_gbit for one in found.traffic),

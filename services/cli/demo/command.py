@@ -13,9 +13,9 @@ from typing import Annotated
 
 import typer
 
-from libs.domain.fleet import RegionImage
 from libs.domain.policy import RegionPolicy
 from libs.domain.principal import Role
+from libs.domain.region_image import RegionImage
 from libs.interchange.region.write import dump_region
 from libs.reconcile.clock import ScaledClock, SystemClock
 from libs.reconcile.jobs import CYCLES

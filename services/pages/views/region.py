@@ -12,6 +12,7 @@ from services.pages.api import Json
 from services.pages.parts.approval_names import name_of
 from services.pages.parts.place_map import MODES, region_map
 from services.pages.parts.table import Column, Table
+from services.pages.parts.uplinks import uplink_bar, uplink_legend
 from services.pages.parts.words import count, kilowatts, number, percent, spaced
 from services.pages.views.region_past import RANGES, days_of, past_of
 from services.pages.visit import Shown, Visit, segment, to_region
@@ -62,7 +63,8 @@ def show_region(visit: Visit) -> Shown:
         island = "region_past.html"
         return Shown(template=island, island=island, title=name, command=(), sources=(), values=past)
     region, summary = visit.api.get(path), visit.api.get(f"{path}/summary", places="true")
-    power = visit.api.get(f"{path}/power")
+    power, uplinks = visit.api.get(f"{path}/power"), visit.api.get(f"{path}/uplinks", limits="false")
+    powered, sending = _powered(visit, power), _sending(visit, uplinks)
     places = summary["places"]
     mode = visit.query.get("show", "bound")
     mode = mode if mode in MODES else "bound"
@@ -72,10 +74,16 @@ def show_region(visit: Visit) -> Shown:
         region=name,
         section="",
         command=("status", name),
-        sources=[path, f"{path}/summary?places=true", f"{path}/power", f"{path}/history?days={days_of(visit)}"],
+        sources=[
+            path,
+            f"{path}/summary?places=true",
+            f"{path}/power",
+            f"{path}/uplinks?limits=false",
+            f"{path}/history?days={days_of(visit)}",
+        ],
         live=not past,
         table=(types := _types(visit, summary)),
-        tables=[days] if days is not None else (),
+        tables=[*([days] if days is not None else ()), powered, sending],
         values={
             **past,
             "past": bool(past),
@@ -88,7 +96,10 @@ def show_region(visit: Visit) -> Shown:
             "mode": mode,
             "types": types,
             "power": power,
-            "powered": _powered(visit, power) if any(one["full_w"] for one in power["domains"]) else None,
+            "powered": powered if any(one["full_w"] for one in power["domains"]) else None,
+            "uplinks": uplinks,
+            "sending": sending if uplinks["racks_limited"] else None,
+            "uplink_legend": uplink_legend(),
             "free": sum(one["free"] for one in summary["hardware_types"]),
             "to_move": sum(one["to_move"] for one in summary["hardware_types"]),
             "servers": sum(one["servers"] for one in summary["hardware_types"]),
@@ -186,6 +197,43 @@ def _powered(visit: Visit, power: Json) -> Table:
         query=visit.query,
         empty="No domain draws power.",
         searched=False,
+        key="power",
+    )
+
+
+def _sending(visit: Visit, uplinks: Json) -> Table:
+    """Return the racks that send most against the limits of their uplinks."""
+
+    def gbit(key: str, title: str, hint: str = "") -> Column:
+        return Column(key, title, lambda row: row[key], number=True, hint=hint)
+
+    def share(row: Json) -> float:
+        return float(row["target_gbit"] / row["limit_gbit"])
+
+    rows = uplinks["fullest"]
+    return Table(
+        name="uplinks",
+        caption="Gbit/s by rack",
+        columns=[
+            Column("rack", "Rack", lambda row: row["rack"]),
+            gbit("current_gbit", "Now", "By current bindings"),
+            gbit("target_gbit", "Planned", "Once all servers are where their targets say"),
+            gbit("limit_gbit", "Limit"),
+            Column(
+                "used", "Used", share, show=lambda row: percent(share(row)), number=True, hint="Planned, of the limit"
+            ),
+            Column("bar", "Planned", share, lambda row: uplink_bar(row["target_gbit"], row["limit_gbit"])),
+        ],
+        rows=rows,
+        path=visit.path,
+        query=visit.query,
+        empty="No rack has a limit.",
+        cut=f"These send most against their limits, of {count(uplinks['racks_limited'], 'rack')} with one."
+        if uplinks["racks_limited"] > len(rows)
+        else "",
+        searched=False,
+        key="uplinks",
+        command=("uplinks", "show", visit.place("region")),
     )
 
 

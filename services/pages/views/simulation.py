@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from markupsafe import Markup
@@ -12,6 +13,7 @@ from services.pages.api import ApiProblem, Json
 from services.pages.parts.curves import Course, curve_svg, is_logarithmic
 from services.pages.parts.pictures import Part, legend, share_svg
 from services.pages.parts.table import Choice, Column, Table
+from services.pages.parts.uplinks import uplink_bar, uplink_legend
 from services.pages.parts.words import kilowatts, number, percent
 from services.pages.views import what_if_form as asking
 from services.pages.views.solve import TERMS, signed
@@ -51,7 +53,8 @@ def show_simulation(visit: Visit) -> Shown | Response:
     what_if, report = found["what_if"], found["report"]
     course = Course("the solve", "l1", found["progress"].get("curve", ()))
     reservations = _reservations(visit, region, report)
-    tables = [_terms(visit, report), _types(visit, report), _moves(visit, region, report), _power(visit, report)]
+    tables = [_terms(visit, report), _types(visit, report), _moves(visit, region, report)]
+    tables += [_power(visit, report), _uplinks(visit, report)]
     decisions = asking.form_of(what_if, decisions_only=True)
     return Shown(
         template="simulation.html",
@@ -77,6 +80,8 @@ def show_simulation(visit: Visit) -> Shown | Response:
             "types": tables[1],
             "moves": tables[2],
             "power": tables[3] if report and report.get("power") else None,
+            "uplink_legend": uplink_legend(),
+            "uplinks": tables[4] if report and report.get("uplinks") else None,
             "curve": curve_svg("Incumbent and bound", [course]) if found["status"] in _OPEN else None,
             "logarithmic": is_logarithmic([course]),
             "progress": _progress(found),
@@ -111,7 +116,10 @@ def _why_not(visit: Visit, found: Json) -> str:
     if found["status"] != "done":
         return "Only an answer that is complete can be applied."
     if not found["applicable"]:
-        return "No plan brings about losses, other racks or types, or limits. They can be imagined, and not applied."
+        return (
+            "No plan brings about losses, other racks or types, limits, or other traffic. They can be imagined, and "
+            "not applied."
+        )
     if found["report"]["refused"]:
         return "No state of the region could meet all of it: see above, and ask for less."
     return "" if visit.may(Role.OPERATOR) else "Operators apply it. You have another role."
@@ -258,31 +266,63 @@ def _power(visit: Visit, report: Json | None) -> Table:
     def kw(key: str, title: str, hint: str = "") -> Column:
         return Column(key, title, lambda row: kilowatts(row[key]), number=True, hint=hint)
 
-    rows = report.get("power", ()) if report else ()
+    columns = [
+        Column("domain", "Domain", lambda row: row["domain"]),
+        Column("kind", "Kind", lambda row: row["kind"]),
+        kw("limit_w_now", "Limit now"),
+        kw("limit_w", "Would be"),
+        Column("headroom", "Headroom", lambda row: row["headroom"], lambda row: percent(row["headroom"])),
+        kw("drawn_w_now", "Drawn now", "By targets"),
+        kw("drawn_w_after", "Drawn after", "Once the answer is carried out"),
+        kw("free_w_now", "Free now", "Below the limit less its headroom"),
+        kw("free_w_at_once", "At once", "Before any server moves"),
+        kw("free_w_after", "After", "Once the answer is carried out"),
+    ]
+    rows, limits = (report.get("power", ()), report.get("power_limits", 0)) if report else ((), 0)
+    return _limited(visit, "power", "Power of domains with a limit, in kW", columns, rows, limits)
+
+
+def _uplinks(visit: Visit, report: Json | None) -> Table:
+    """Return the uplinks of the racks with a limit. A simulation of an earlier version tells none."""
+
+    def gbit(key: str, title: str, hint: str = "") -> Column:
+        return Column(key, title, lambda row: row[key], number=True, hint=hint)
+
+    columns = [
+        Column("rack", "Rack", lambda row: row["rack"]),
+        gbit("limit_gbit_now", "Limit now"),
+        gbit("limit_gbit", "Would be"),
+        gbit("sent_gbit_now", "Sent now", "By targets"),
+        gbit("sent_gbit_after", "Sent after", "Once the answer is carried out"),
+        gbit("free_gbit_now", "Free now", "Below the limit; negative: above"),
+        gbit("free_gbit_at_once", "At once", "Before any server moves"),
+        gbit("free_gbit_after", "After", "Once the answer is carried out"),
+        Column(
+            "bar",
+            "Its uplink",
+            lambda row: row["sent_gbit_after"] / row["limit_gbit"],
+            lambda row: uplink_bar(row["sent_gbit_after"], row["limit_gbit"]),
+        ),
+    ]
+    found = (report.get("uplinks") if report else None) or {"racks": (), "limits": 0}
+    return _limited(visit, "uplinks", "Uplinks of racks, in Gbit/s", columns, found["racks"], found["limits"])
+
+
+def _limited(
+    visit: Visit, key: str, caption: str, columns: Sequence[Column], rows: Sequence[Json], limits: int
+) -> Table:
+    """Return a table of the places with a limit, which are `limits` in all."""
     return Table(
-        name="what-if-power",
-        caption="Power of domains with a limit, in kW",
-        columns=[
-            Column("domain", "Domain", lambda row: row["domain"]),
-            Column("kind", "Kind", lambda row: row["kind"]),
-            kw("limit_w_now", "Limit now"),
-            kw("limit_w", "Would be"),
-            Column("headroom", "Headroom", lambda row: row["headroom"], lambda row: percent(row["headroom"])),
-            kw("drawn_w_now", "Drawn now", "By targets"),
-            kw("drawn_w_after", "Drawn after", "Once the answer is carried out"),
-            kw("free_w_now", "Free now", "Below the limit less its headroom"),
-            kw("free_w_at_once", "At once", "Before any server moves"),
-            kw("free_w_after", "After", "Once the answer is carried out"),
-        ],
+        name=f"what-if-{key}",
+        caption=caption,
+        columns=columns,
         rows=rows,
         path=visit.path,
         query=visit.query,
-        empty="No domain has a limit on power.",
-        cut=f"These are {number(len(rows))} of {number(report['power_limits'])}."
-        if report and report.get("power_limits", 0) > len(rows)
-        else "",
+        empty="None has a limit.",
+        cut=f"These are {number(len(rows))} of {number(limits)}." if limits > len(rows) else "",
         searched=False,
-        key="power",
+        key=key,
     )
 
 

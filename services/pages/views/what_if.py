@@ -86,6 +86,7 @@ def show_what_if(visit: Visit) -> Shown | Response:
             path,
             f"{path}/server-counts",
             f"{path}/power",
+            f"{path}/uplinks?limits=false",
             f"/v1/simulations?{urlencode({'region': region, 'limit': ASKED_MAX})}",
         ],
         table=_asked(visit, region, items),
@@ -97,8 +98,7 @@ def show_what_if(visit: Visit) -> Shown | Response:
             "weights": [{**one, "now": present["policy"][one["name"]]} for one in asking.weights()],
             "weighs": any(name.startswith(asking.POLICY) for name in form),
             "demand_rows": asking.rows_of(form, "demand"),
-            "rack_rows": asking.rows_of(form, "racks"),
-            "power_rows": asking.rows_of(form, "power"),
+            **{f"{table.name}_rows": asking.rows_of(form, table.name) for table in asking.TABLES},
             "why_not": "" if may else "Operators run it. You have another role.",
             **_places(visit, path, form),
             **_names(visit, region),
@@ -128,6 +128,16 @@ class _Answer:
         """Whether only weights would change."""
         return self.question.keys() == {"region", "policy"}
 
+    @property
+    def racks(self) -> list[Json]:
+        """The racks of the estimate whose limit changes, or that are above it at once."""
+        uplinks = (self.estimate or {}).get("uplinks") or {"racks": ()}
+        return [
+            one
+            for one in uplinks["racks"]
+            if one["limit_gbit"] != one["limit_gbit_now"] or one["free_gbit_at_once"] < 0
+        ]
+
 
 def _answer(visit: Visit, region: str, form: Mapping[str, str]) -> _Answer | Response:
     """Read the form. If it was sent, ask for an estimate, or run it and lead to its answer."""
@@ -155,6 +165,7 @@ def _answer(visit: Visit, region: str, form: Mapping[str, str]) -> _Answer | Res
 def _places(visit: Visit, path: str, form: Mapping[str, str]) -> Json:
     """Return the places and types to choose from. Of too many MSBs, only the datacenters have boxes."""
     places, power = visit.api.get(f"{path}/server-counts")["items"], visit.api.get(f"{path}/power")["domains"]
+    uplinks = visit.api.get(f"{path}/uplinks", limits="false")
     inside: dict[str, set[str]] = {}
     for one in places:
         inside.setdefault(one["datacenter"], set()).add(one["msb"])
@@ -169,6 +180,7 @@ def _places(visit: Visit, path: str, form: Mapping[str, str]) -> Json:
         "types": sorted({one["hardware_type"] for one in places}),
         "fed_kinds": sorted({one["kind"] for one in power}),
         "fed_domains": [one["domain"] for one in power],
+        "limited_racks": [one["rack"] for one in uplinks["fullest"]],
     }
 
 

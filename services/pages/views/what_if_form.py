@@ -13,20 +13,101 @@ from services.pages.api import Json
 from services.pages.form_fields import WrongField, read_number
 from services.pages.parts.words import count, number, percent, spaced
 
-LOSE, WITHOUT, POLICY, DEMAND, RACKS, POWER = "lose:", "without:", "policy:", "demand:", "racks:", "power:"
+LOSE, WITHOUT, POLICY, DEMAND = "lose:", "without:", "policy:", "demand:"
 """Prefixes of the form's fields. `lose:msb:NAME` and `without:TYPE` are boxes; `demand:ROW:...` is one of many rows."""
 LISTS = {"lose_msbs": "msb", "lose_racks": "rack"}
 """Fields with names between commas -> the scope of what they lose."""
 ROWS_MAX = 100
 """Largest number of rows of one kind, as in the API."""
 _SPARE_ROWS = 2
-_ROW = re.compile(r"(demand|racks|power):(\d{1,3}):([a-z_]+)")
 _PATH = re.compile(r"([a-z_]{1,40})(?:\[|\.)(\d{1,9})\]?(?:\.(.{1,200}))?")
 """A place in a list of the body, as in `demand[0].owner` and `demand.0.scale`."""
-_ROWS_OF = ("demand", "add_racks", "power_limits")
-"""Lists of the API's body of which each entry is a row of the form."""
-_ROW_WORDS = {"demand": "Demand", "racks": "New racks", "power": "Power"}
 _OPTIONS = {"msb": "--lose-msb", "datacenter": "--lose-datacenter", "rack": "--lose-rack"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rows:
+    """A table of the form, of which each row is an entry of a list of the API's body.
+
+    name     beginning of its fields, and its words for people
+    part     the list of the body
+    texts, numbers, wholes   field of an entry -> whether it is required
+    """
+
+    name: str
+    words: str
+    part: str
+    texts: Mapping[str, bool]
+    numbers: Mapping[str, bool]
+    wholes: Mapping[str, bool]
+
+    def used(self, form: Mapping[str, str]) -> list[int]:
+        """Return the rows of which at least one field is filled in."""
+        return [*_used(form, self.name, (*self.texts, *self.numbers, *self.wholes))]
+
+    def entry(self, form: Mapping[str, str], row: int) -> Json:
+        """Return the entry of a row. Raises WrongField."""
+        one: Json = {}
+        for name, needed in self.texts.items():
+            text = form.get(f"{self.name}:{row}:{name}", "").strip()
+            if text:
+                one[name] = text
+            elif needed:
+                raise WrongField(f"{self.name}:{row}:{name}", "is required")
+        for name, needed in (*self.numbers.items(), *self.wholes.items()):
+            value = read_number(form, f"{self.name}:{row}:{name}", needed=needed)
+            if value is not None:
+                one[name] = int(value) if name in self.wholes and value.is_integer() else value
+        return one
+
+    def form_of(self, entries: Sequence[Json]) -> dict[str, str]:
+        """Return the fields of the form for entries of the API, the inverse of `entry`."""
+        return {
+            f"{self.name}:{row}:{name}": _text(value)
+            for row, one in enumerate(entries, 1)
+            for name, value in one.items()
+        }
+
+
+TABLES = (
+    _Rows(
+        name="racks",
+        words="New racks",
+        part="add_racks",
+        texts={"msb": True, "hardware_type": True},
+        numbers={},
+        wholes={"servers_per_rack": True, "racks": False},
+    ),
+    _Rows(
+        name="power",
+        words="Power",
+        part="power_limits",
+        texts={"domain": True, "kind": False},
+        numbers={"limit_w": True, "headroom": False},
+        wholes={},
+    ),
+    _Rows(
+        name="uplinks",
+        words="Uplinks",
+        part="uplink_limits",
+        texts={"rack": False},
+        numbers={"limit_gbit": True},
+        wholes={},
+    ),
+    _Rows(
+        name="traffic",
+        words="Traffic",
+        part="traffic",
+        texts={"reservation": True},
+        numbers={"gbit_per_rru": True},
+        wholes={},
+    ),
+)
+"""The tables of the form but that of demand, whose rows have a choice."""
+_ROW_WORDS = {"demand": "Demand"} | {one.name: one.words for one in TABLES}
+_ROWS_OF = ("demand", *(one.part for one in TABLES))
+"""Lists of the API's body of which each entry is a row of the form."""
+_ROW = re.compile(rf"({'|'.join(_ROW_WORDS)}):(\d{{1,3}}):([a-z_]+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,24 +151,21 @@ def read_question(region: str, form: Mapping[str, str]) -> Question:
     where: dict[str, str] = {}
     lose = [*_boxes(form), *_listed(form)]
     where |= {f"lose[{k}]": field for k, (field, _) in enumerate(lose)}
-    demand = [*_rows(form, DEMAND, ("name", "capacity_rru", "scale"))]
+    demand = [*_used(form, "demand", ("name", "capacity_rru", "scale"))]
     where |= {f"demand[{k}]": f"{DEMAND}{row}" for k, row in enumerate(demand)}
-    racks = [*_rows(form, RACKS, ("msb", "hardware_type", "servers_per_rack", "racks"))]
-    where |= {f"add_racks[{k}]": f"{RACKS}{row}" for k, row in enumerate(racks)}
     types = [key.removeprefix(WITHOUT) for key in form if key.startswith(WITHOUT) and form[key]]
     where |= {f"remove_hardware_types[{k}]": f"{WITHOUT}{name}" for k, name in enumerate(types)}
     withdrawn = _names(form, "withdraw_racks")
     where |= {f"withdraw_racks[{k}]": "withdraw_racks" for k in range(len(withdrawn))}
-    power = [*_rows(form, POWER, ("domain", "limit_w"))]
-    where |= {f"power_limits[{k}]": f"{POWER}{row}" for k, row in enumerate(power)}
+    for table in TABLES:
+        where |= {f"{table.part}[{k}]": f"{table.name}:{row}" for k, row in enumerate(table.used(form))}
     body: Json = {
         "policy": read_policy(form),
         "demand": [_demand(form, row) for row in demand],
         "lose": [one for _, one in lose],
-        "add_racks": [_racks(form, row) for row in racks],
         "remove_hardware_types": types,
         "withdraw_racks": withdrawn,
-        "power_limits": [_power_limit(form, row) for row in power],
+        **{table.part: [table.entry(form, row) for row in table.used(form)] for table in TABLES},
     }
     return Question({"region": region, **{name: value for name, value in body.items() if value}}, where)
 
@@ -111,10 +189,8 @@ def form_of(what_if: Json, *, decisions_only: bool = False) -> dict[str, str]:
         form |= {f"{LOSE}{one['scope']}:{one['name']}": "on" for one in what_if["lose"] if one["scope"] != "rack"}
         form |= {"lose_racks": ", ".join(racks), "withdraw_racks": ", ".join(what_if["withdraw_racks"])}
         form |= {f"{WITHOUT}{name}": "on" for name in what_if["remove_hardware_types"]}
-        for row, one in enumerate(what_if["add_racks"], 1):
-            form |= {f"{RACKS}{row}:{name}": _text(value) for name, value in one.items()}
-        for row, one in enumerate(what_if["power_limits"], 1):
-            form |= {f"{POWER}{row}:{name}": _text(value) for name, value in one.items()}
+        for table in TABLES:
+            form |= table.form_of(what_if.get(table.part, ()))
     return {name: value for name, value in form.items() if value}
 
 
@@ -137,6 +213,12 @@ def sentences(what_if: Json) -> list[str]:
         headroom = one.get("headroom")
         spare = "" if headroom is None else f" less {percent(headroom)}"
         said.append(f"{one['domain']} may draw {number(one['limit_w'] / 1000)} kW{spare}")
+    limits = what_if.get("uplink_limits", ())
+    for one in limits:
+        rack = f"rack {one['rack']}" if one.get("rack") else "every other rack" if len(limits) > 1 else "every rack"
+        said.append(f"{rack} may send {number(one['limit_gbit'])} Gbit/s")
+    for one in what_if.get("traffic", ()):
+        said.append(f"{one['reservation']} sends {number(one['gbit_per_rru'])} Gbit/s per RRU")
     return said + [
         f"the {spaced(name).lower()} is {_text(value)}" for name, value in (what_if.get("policy") or {}).items()
     ]
@@ -168,6 +250,11 @@ def command_of(region: str, what_if: Json) -> tuple[str, ...]:
         place = one["domain"] if kind == MSB_KIND else f"{kind}:{one['domain']}"
         share = "" if headroom is None else f":{_text(headroom)}"
         options.append(("--power-limit", f"{place}={_text(one['limit_w'])}{share}"))
+    for one in what_if.get("uplink_limits", ()):
+        place = f"{one['rack']}=" if one.get("rack") else ""
+        options.append(("--uplink-limit", f"{place}{_text(one['limit_gbit'])}"))
+    for one in what_if.get("traffic", ()):
+        options.append(("--traffic", f"{one['reservation']}={_text(one['gbit_per_rru'])}"))
     options += [("--policy", f"{name}={_text(value)}") for name, value in (what_if.get("policy") or {}).items()]
     return ("simulate", region, *(part for option in options or [("--lose-msb", "MSB")] for part in option))
 
@@ -205,10 +292,10 @@ def _names(form: Mapping[str, str], field: str) -> list[str]:
     return [name for part in form.get(field, "").split(",") if (name := part.strip())]
 
 
-def _rows(form: Mapping[str, str], prefix: str, needed: Sequence[str]) -> Iterator[int]:
+def _used(form: Mapping[str, str], table: str, names: Sequence[str]) -> Iterator[int]:
     """Yield the rows of which at least one of the fields is filled in."""
     for row in range(1, ROWS_MAX + 1):
-        if any(form.get(f"{prefix}{row}:{name}", "").strip() for name in needed):
+        if any(form.get(f"{table}:{row}:{name}", "").strip() for name in names):
             yield row
 
 
@@ -221,33 +308,6 @@ def _demand(form: Mapping[str, str], row: int) -> Json:
         one["owner" if of == "owner" else "reservation"] = name
     for field in ("capacity_rru", "scale"):
         value = read_number(form, f"{DEMAND}{row}:{field}")
-        if value is not None:
-            one[field] = value
-    return one
-
-
-def _racks(form: Mapping[str, str], row: int) -> Json:
-    one: Json = {}
-    for field in ("msb", "hardware_type"):
-        one[field] = form.get(f"{RACKS}{row}:{field}", "").strip()
-        if not one[field]:
-            raise WrongField(f"{RACKS}{row}:{field}", "is required")
-    for field, needed in (("servers_per_rack", True), ("racks", False)):
-        value = read_number(form, f"{RACKS}{row}:{field}", needed=needed)
-        if value is not None:
-            one[field] = int(value) if value.is_integer() else value
-    return one
-
-
-def _power_limit(form: Mapping[str, str], row: int) -> Json:
-    one: Json = {"domain": form.get(f"{POWER}{row}:domain", "").strip()}
-    if not one["domain"]:
-        raise WrongField(f"{POWER}{row}:domain", "is required")
-    kind = form.get(f"{POWER}{row}:kind", "").strip()
-    if kind:
-        one["kind"] = kind
-    for field, needed in (("limit_w", True), ("headroom", False)):
-        value = read_number(form, f"{POWER}{row}:{field}", needed=needed)
         if value is not None:
             one[field] = value
     return one

@@ -8,6 +8,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from libs.domain.finding import Finding
 from libs.domain.guest import unit_in_words
 from libs.domain.readiness import Readiness, ReadinessHistory, readiness_of
 from libs.domain.reservation import Coverage, HeldResource, Reservation, ReservationKind
@@ -276,9 +277,19 @@ def _granted(reservation: Reservation) -> Condition:
         type="Granted",
         status="True" if finding.phase is ReservationPhase.GRANTED else "False",
         reason=finding.reason,
-        message=finding.message,
+        message=f"{finding.message}{_as_of(reservation, finding)}",
         observed_generation=finding.observed_generation,
         last_transition=finding.changed_at,
+    )
+
+
+def _as_of(reservation: Reservation, finding: Finding) -> str:
+    """Return a sentence that says of which generation an earlier finding is; "" for one of the present generation."""
+    if finding.observed_generation == reservation.generation:
+        return ""
+    return (
+        f" This was so at generation {finding.observed_generation}, and {reservation.name} is at generation "
+        f"{reservation.generation}: the region's next solve looks again."
     )
 
 

@@ -324,8 +324,8 @@ def _require_quota(tx: Transaction, case: Case, judgement: Judgement) -> None:
     The quota stays locked until the end of the transaction.
     """
     question = case.question
-    before, name = question.capacity_request_id, case.asked.name
-    found = load_quota(tx, question.region, question.owner, before=before, except_names=[name], lock=True)
+    before, asking = question.capacity_request_id, question.asking
+    found = load_quota(tx, question.region, question.owner, before=before, question=asking, lock=True)
     if over_quota(replace(case, quota=found), judgement.cost_units) is not None:
         expected = case.quota.generation
         raise StaleGeneration("quota of", question.owner, expected=expected, found=found.generation)

@@ -68,6 +68,37 @@ class DomainPowerEstimateOut(ResponseModel):
     free_w_at_once: float = Field(description="Before any server moves")
 
 
+class UplinksAboveOut(ResponseModel):
+    """The racks above the limits of their uplinks at one moment."""
+
+    racks: int
+    gbit: float = Field(description="Gbit/s above these limits, added up")
+
+
+class RackEstimateOut(ResponseModel):
+    """A rack with a limit on its uplink. Its servers send by their targets."""
+
+    rack: str
+    limit_gbit_now: float | None = Field(description="Gbit/s that it may send; null: it has no limit now")
+    sent_gbit_now: float
+    free_gbit_now: float | None = Field(description="Gbit/s below the limit; negative: Gbit/s above")
+    limit_gbit: float
+    sent_gbit_at_once: float
+    free_gbit_at_once: float = Field(description="Before any server moves")
+
+
+class UplinksEstimateOut(ResponseModel):
+    """The uplinks of racks."""
+
+    limits: int = Field(description="All racks with a limit")
+    now: UplinksAboveOut
+    at_once: UplinksAboveOut
+    racks: list[RackEstimateOut] = Field(
+        description=f"At most {POWER_SHOWN_MAX} racks with a limit. Limits that the what-if changes come first, then "
+        "the racks with least to spare"
+    )
+
+
 class SimulationEstimateOut(ResponseModel):
     """The estimated effect of a what-if. Nothing is kept of it."""
 
@@ -91,6 +122,7 @@ class SimulationEstimateOut(ResponseModel):
         "first, then the domains with least power to spare"
     )
     power_limits: int = Field(description="All domains with a limit on power")
+    uplinks: UplinksEstimateOut | None = Field(description="null: no rack has a limit on its uplink")
 
 
 def estimate_out(region: str, what_if: WhatIf, found: Estimate) -> SimulationEstimateOut:

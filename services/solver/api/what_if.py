@@ -9,7 +9,16 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field
 
 from libs.domain.region import Region
-from libs.domain.simulation import Demand, Loss, NewRacks, NewReservation, PowerLimitChange, WhatIf
+from libs.domain.simulation import (
+    Demand,
+    Loss,
+    NewRacks,
+    NewReservation,
+    PowerLimitChange,
+    TrafficChange,
+    UplinkLimitChange,
+    WhatIf,
+)
 from libs.store.capacity.reservations import live_names
 from libs.store.fleet.known_names import hardware_types_of, known_datacenters, known_msbs, known_racks
 from libs.store.plans.simulations import load_owners
@@ -23,6 +32,7 @@ from libs.web.power_limits import Headroom, LimitedDomainIn, wrong_limits
 from libs.web.problems import ERRORS_MAX, FieldError, Problem, invalid
 from libs.web.resources import wrong_resources
 from libs.web.specs import SpecIn
+from libs.web.uplinks import GbitPerRru, LimitGbit
 
 _PARTS_MAX = 100
 _SERVERS_MAX = 20_000
@@ -78,6 +88,20 @@ class PowerLimitChangeIn(LimitedDomainIn):
     )
 
 
+class UplinkLimitChangeIn(RequestModel):
+    """Another limit on the uplink of a rack. The other racks keep theirs."""
+
+    rack: SomeName | None = Field(default=None, description="Omitted: all racks that no other entry names")
+    limit_gbit: LimitGbit = Field(description="Gbit/s that the rack may send")
+
+
+class TrafficChangeIn(RequestModel):
+    """Other traffic of a reservation."""
+
+    reservation: SomeName
+    gbit_per_rru: GbitPerRru = Field(description="Gbit/s that one RRU sends out of its rack")
+
+
 class SimulationIn(RequestModel):
     """A region, and the changes to simulate. Changes of demand and policy can be applied later; the others cannot."""
 
@@ -93,6 +117,8 @@ class SimulationIn(RequestModel):
     remove_hardware_types: Annotated[list[SomeName], Field(max_length=_PARTS_MAX)] = Field(default_factory=list)
     withdraw_racks: Annotated[list[SomeName], Field(max_length=_PARTS_MAX)] = Field(default_factory=list)
     power_limits: Annotated[list[PowerLimitChangeIn], Field(max_length=_PARTS_MAX)] = Field(default_factory=list)
+    uplink_limits: Annotated[list[UplinkLimitChangeIn], Field(max_length=_PARTS_MAX)] = Field(default_factory=list)
+    traffic: Annotated[list[TrafficChangeIn], Field(max_length=_PARTS_MAX)] = Field(default_factory=list)
 
 
 def to_what_if(tx: Transaction, region: Region, body: SimulationIn) -> WhatIf:
@@ -125,6 +151,8 @@ def to_what_if(tx: Transaction, region: Region, body: SimulationIn) -> WhatIf:
         remove_hardware_types=tuple(body.remove_hardware_types),
         withdraw_racks=tuple(body.withdraw_racks),
         power_limits=tuple(PowerLimitChange(**one.model_dump()) for one in body.power_limits),
+        uplink_limits=tuple(UplinkLimitChange(**one.model_dump()) for one in body.uplink_limits),
+        traffic=tuple(TrafficChange(**one.model_dump()) for one in body.traffic),
     )
 
 
@@ -156,7 +184,8 @@ def _unknown(tx: Transaction, region: Region, body: SimulationIn) -> Iterator[Fi
     types, msbs = hardware_types_of(tx, region.region_id), known_msbs(tx, region.region_id)
     datacenters = known_datacenters(tx, region.region_id)
     places: dict[str, Collection[str]] = {"datacenter": datacenters, "msb": msbs}
-    if body.withdraw_racks or any(one.scope == "rack" for one in body.lose):
+    limited = [one.rack for one in body.uplink_limits]
+    if body.withdraw_racks or any(limited) or any(one.scope == "rack" for one in body.lose):
         places["rack"] = known_racks(tx, region.region_id)
     named: list[tuple[str, str, str, Collection[Any]]] = []
     for k, one in enumerate(body.demand):
@@ -173,6 +202,11 @@ def _unknown(tx: Transaction, region: Region, body: SimulationIn) -> Iterator[Fi
         for k, name in enumerate(body.remove_hardware_types)
     ]
     named += [(f"withdraw_racks[{k}]", "rack", name, places["rack"]) for k, name in enumerate(body.withdraw_racks)]
+    named += [(f"uplink_limits[{k}].rack", "rack", name, places["rack"]) for k, name in enumerate(limited) if name]
+    named += [
+        (f"traffic[{k}].reservation", "reservation of an owner", one.reservation, owned)
+        for k, one in enumerate(body.traffic)
+    ]
     for k, new in enumerate(body.create):
         spec = new.spec
         used = [*(spec.rru or ()), *(spec.hardware_types or ())]
@@ -182,6 +216,10 @@ def _unknown(tx: Transaction, region: Region, body: SimulationIn) -> Iterator[Fi
         if name not in known:
             yield unknown_name(field, noun, name, known)
     yield from wrong_limits(tx, region.region_id, body.power_limits, lambda k: f"power_limits[{k}]")
+    for k, rack in enumerate(limited):
+        if rack in limited[:k]:
+            message = f"{'rack ' + rack if rack else 'all racks'} had a limit before: give one limit for each rack"
+            yield _error(f"uplink_limits[{k}].rack", "given_twice", message)
     names = [new.name for new in body.create]
     for k, name in enumerate(names):
         if name in taken or name in names[:k] or name.startswith("shared-buffer-"):

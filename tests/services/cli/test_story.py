@@ -72,6 +72,12 @@ def test_a_region_from_import_to_export(plimsoll: Plimsoll, tmp_path: Path) -> N
         "simulate", "west", "--power-limit", "MSB:msb-00=900000:0.1", "--power-limit", "msb-01=5e5", "--dry-run"
     )
     assert (fed.returncode, "FREE AT ONCE KW" in fed.stdout, "810" in fed.stdout) == (0, True, True), fed.stderr
+    sends = ("--traffic", "web=10", "--uplink-limit", "rack-00=5", "--uplink-limit", 15, "--dry-run")
+    sent = plimsoll("simulate", "west", *sends)
+    assert (sent.returncode, "racks above their uplinks: 0 by 0.0 Gbit/s now, " in sent.stdout) == (0, True), (
+        sent.stderr
+    )
+    assert "rack-00" in sent.stdout
     estimate = document(plimsoll("simulate", "west", "--scale", "web=50", "--dry-run", "-o", "json"))
     web = estimate["reservations"][0]
     assert (web["reservation"], web["capacity_rru"] > web["most_rru"]) == ("web", True)
@@ -79,7 +85,14 @@ def test_a_region_from_import_to_export(plimsoll: Plimsoll, tmp_path: Path) -> N
     refused = plimsoll("simulate", "--apply", 1)
     assert (refused.returncode, "not_a_decision" in refused.stderr) == (1, True)
     assert "such as --demand web=20" in plimsoll("simulate", "west").stderr
-    for wrong in (("--scale", "web=much"), ("--add-rack", "msb-00"), ("--power-limit", "msb-00"), ("--policy", "b")):
+    for wrong in (
+        ("--scale", "web=much"),
+        ("--add-rack", "msb-00"),
+        ("--power-limit", "msb-00"),
+        ("--uplink-limit", "rack-1="),
+        ("--traffic", "web"),
+        ("--policy", "b"),
+    ):
         assert plimsoll("simulate", "west", *wrong).returncode == 1
     assert "granted" in created.stdout
     huge = plimsoll("create", "huge", "-r", "west", "--owner", "a", "--count", 600, "-t", "hw-a")

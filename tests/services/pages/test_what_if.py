@@ -36,6 +36,11 @@ FORM = {
     "power:3:domain": "msb-02",
     "power:3:limit_w": "900000",
     "power:3:headroom": "0.1",
+    "uplinks:1:limit_gbit": "100",
+    "uplinks:2:rack": "rack-4",
+    "uplinks:2:limit_gbit": "40",
+    "traffic:2:reservation": "web",
+    "traffic:2:gbit_per_rru": "2.5",
     "policy:buffer_cost": "8",
     "policy:fix_first": "false",
 }
@@ -56,6 +61,8 @@ BODY = {
         {"domain": "row-7", "kind": "power_row", "limit_w": 180000.0},
         {"domain": "msb-02", "limit_w": 900000.0, "headroom": 0.1},
     ],
+    "uplink_limits": [{"limit_gbit": 100.0}, {"rack": "rack-4", "limit_gbit": 40.0}],
+    "traffic": [{"reservation": "web", "gbit_per_rru": 2.5}],
 }
 
 
@@ -89,6 +96,8 @@ def test_every_error_of_the_api_finds_its_field() -> None:
         "withdraw_racks[0]": "withdraw_racks",
         "power_limits[0].domain": "power:1:domain",
         "power_limits.1.limit_w": "power:3:limit_w",
+        "uplink_limits[1].rack": "uplinks:2:rack",
+        "traffic.0.gbit_per_rru": "traffic:2:gbit_per_rru",
         "policy.buffer_cost": "policy:buffer_cost",
     }
     assert {path: question.field_of(path) for path in found} == found
@@ -97,6 +106,7 @@ def test_every_error_of_the_api_finds_its_field() -> None:
 def test_an_answer_can_be_asked_again_as_it_was_or_without_events(log_in, world, api) -> None:
     limit = {"domain": "msb-02", "kind": "MSB", "limit_w": 900000.0, "headroom": 0.1}
     body = BODY | {"lose": BODY["lose"][:2], "withdraw_racks": [], "power_limits": [limit]}
+    body |= {"uplink_limits": BODY["uplink_limits"][:1]}
     made = api.post("/v1/simulations", json=body).json()
     again = asking.form_of(made["what_if"])
     assert asking.read_question("west", again).body == {name: value for name, value in body.items() if value}
@@ -113,7 +123,7 @@ def test_the_command_line_asks_the_same() -> None:
         "simulate west --lose-msb msb-01 --lose-datacenter dc-02 --lose-rack rack-1 --lose-rack rack-2 "
         "--demand web=30 --scale-owner ads=1.5 --scale 2 --add-rack msb-02:c5.metal:20:3 --remove-type i3.metal "
         "--withdraw-rack rack-3 --power-limit power_row:row-7=180000 --power-limit msb-02=900000:0.1 "
-        "--policy buffer_cost=8 --policy fix_first=false"
+        "--uplink-limit 100 --uplink-limit rack-4=40 --traffic web=2.5 --policy buffer_cost=8 --policy fix_first=false"
     )
 
 
@@ -139,6 +149,26 @@ def test_the_loss_of_an_msb_names_who_loses(log_in, world, api) -> None:
     assert float(terms["All terms"]["After"]) == report["cost"]["after"]["total"]
     moves = browser.get(f"{address}?format=csv&table=moves").text
     assert len(moves.splitlines()) == 1 + min(report["moves"], 200)
+
+
+def test_other_uplinks_and_traffic_tell_which_racks_are_above(log_in, world, api) -> None:
+    browser = log_in(world.operator)
+    form = {"uplinks:1:limit_gbit": "9", "traffic:1:reservation": "web", "traffic:1:gbit_per_rru": "5"}
+    estimate = text_of(browser.post(PATH, data={"action": "estimate", **form}).text)
+    address = ask(browser, world, form)
+    report = api.get(f"/v1/simulations/{address.rpartition('/')[2]}").json()["report"]["uplinks"]
+    assert report["at_once"]["racks"] > report["now"]["racks"]
+    once = f"{report['at_once']['racks']} racks above their uplinks by {report['at_once']['gbit']:g} Gbit/s at once"
+    assert once in estimate
+    assert "every rack may send 9 Gbit/s; web sends 5 Gbit/s per RRU" in estimate
+    page = browser.get(address)
+    said = text_of(page.text)
+    assert f"{report['after']['racks']} by {report['after']['gbit']:g} after" in said
+    rows = list(csv.DictReader(io.StringIO(browser.get(f"{address}?format=csv&table=uplinks").text)))
+    assert {row["Rack"]: float(row["Sent after"]) for row in rows} == {
+        one["rack"]: pytest.approx(one["sent_gbit_after"]) for one in report["racks"]
+    }
+    assert "limits, or other traffic" in said
 
 
 def test_a_running_question_says_so_and_can_be_stopped(log_in, world) -> None:
@@ -182,6 +212,9 @@ def test_wrong_fields_say_what_is_wrong_beside_them(log_in, world) -> None:
         ({"power:1:limit_w": "9000"}, "Power, row 1, domain is required"),
         ({"power:2:domain": "msb-01", "power:2:limit_w": "-1"}, "Power, row 2, limit w"),
         ({"power:1:domain": "msb-1", "power:1:limit_w": "5000"}, "no MSB is called msb-1"),
+        ({"uplinks:1:rack": "rack-1"}, "Uplinks, row 1, limit gbit"),
+        ({"uplinks:1:rack": "rack-x", "uplinks:1:limit_gbit": "5"}, "no rack is called rack-x"),
+        ({"traffic:2:gbit_per_rru": "5"}, "Traffic, row 2, reservation is required"),
         ({"demand:1:name": "web", "demand:1:scale": "lots"}, "must be a number, not lots"),
         ({"demand:1:scale": "2"}, "name the reservation"),
         ({"policy:fix_first": "perhaps"}, "must be true or false"),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 
-from libs.domain.fleet import RegionImage
 from libs.domain.policy import RegionPolicy
+from libs.domain.region_image import RegionImage
 from libs.interchange.region.write import dump_region
 from libs.simulator.fleet import uniform_fleet
 from libs.simulator.shop import Shop, gateways

@@ -70,6 +70,6 @@ def test_the_number_of_resources_and_their_names_are_bounded():
     text = "{" + ", ".join(f'"r{k}": 1' for k in range(RESOURCES_MAX + 1)) + "}"
     with pytest.raises(InterchangeError, match=f"at most {RESOURCES_MAX} resources"):
         load_region(files([*columns, asks(text, None)]))
-    for name in ("", "memory GiB", "-cores", "c" * 64):
+    for name in ("", "memory GiB", "-cores", "c" * 64, "guest:web"):
         with pytest.raises(InterchangeError, match="1 to 63 letters, digits and"):
             load_region(files([("servers.parquet", f"resource:{name}", pa.array([1.0] * 4))]))

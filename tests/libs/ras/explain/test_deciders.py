@@ -215,6 +215,16 @@ def test_the_loss_of_an_msb_and_what_is_free_decide():
     assert sum(c.with_it - c.without_it for c in without) == 2
 
 
+def test_uplinks_of_racks_decide_nothing():
+    asked = {"msb_datacenter": (0, 0, 0), "servers": [(m, 0, 0) for m in (0, 0, 1, 1, 2, 2)], "capacity": [4]}
+    sends = region(**asked, gbit_per_rru=[5.0], uplinks=[1.0, 20.0, np.inf])
+    found, plain = (decide(one, 0, time_s_max=TIME_S) for one in (sends, region(**asked)))
+    assert any(one.name == "Supply" for one in found.deciders), "more servers come in racks without a limit"
+    assert [(one.name, one.now.decides) for one in found.deciders] == [
+        (one.name, one.now.decides) for one in plain.deciders
+    ]
+
+
 def test_without_time_nothing_is_claimed():
     snapshot = random_region(np.random.default_rng(5), 200, 3, msbs=8, types=3)
     found = decide(snapshot, 0, time_s_max=0.0)

@@ -1,5 +1,6 @@
 """Guests in tables: shares of servers, classes of workload, deletions, and whole regions."""
 
+import json
 from collections.abc import Iterator
 
 import pytest
@@ -9,6 +10,7 @@ from libs.domain.reservation import ReservationSpec
 from libs.interchange.region.read import load_region
 from libs.interchange.region.write import dump_region
 from libs.reconcile.errors import StaleGeneration
+from libs.store.capacity.cost_units import load_cost_table
 from libs.store.capacity.coverage import load_coverage
 from libs.store.capacity.reservations import (
     create_reservation,
@@ -18,10 +20,11 @@ from libs.store.capacity.reservations import (
     update_spec,
 )
 from libs.store.capacity.rru_catalogue import append_version, follow_catalogue
+from libs.store.fleet.hardware_types import fill_attributes
 from libs.store.fleet.regions import load_region as load_region_row
 from libs.store.plans.simulations import load_owners
 from libs.store.platform.database import Database
-from libs.store.platform.refusals import NotPossible
+from libs.store.platform.refusals import HasGuests, NotPossible
 from libs.store.regions.region_export import load_region_image
 from libs.store.regions.server_counts import count_by_place
 from tests.builders.equal import assert_same_snapshot
@@ -92,8 +95,9 @@ def test_each_change_of_a_guest_changes_what_its_host_has_of_a_server(database: 
 
 def test_no_write_leaves_a_guest_without_a_host(database: Database) -> None:
     web, generation = row_of(database, "web")
-    with database.write() as tx, pytest.raises(NotPossible, match="has guests on its servers: batch and 1 more"):
-        delete_reservation(tx, web, generation=generation, now=NOW)
+    for named in (generation, generation - 1):  # a guest that came meanwhile raised the generation of its host
+        with database.write() as tx, pytest.raises(HasGuests, match="web has guests on its servers: batch and 1 more"):
+            delete_reservation(tx, web, generation=named, now=NOW)
     with database.write() as tx:
         region_id = load_region_row(tx, "west").region_id
         with pytest.raises(StaleGeneration):
@@ -151,6 +155,21 @@ def test_a_region_with_guests_comes_back_from_a_platform(database: Database) -> 
     assert [(one.name, one.spec, one.owner) for one in again.snapshot.guests] == [
         (one.name, one.spec, one.owner) for one in image.snapshot.guests
     ]
+
+
+def test_an_attribute_is_never_a_share_of_a_guest(database: Database) -> None:
+    said = {"hw-a": {"guest:cache": 50.0, "cores": 32.0}}
+    with database.write() as tx, pytest.raises(NotPossible, match="choose another") as refused:
+        fill_attributes(tx, said)
+    assert refused.value.field == "attributes.guest:cache"
+    with database.write() as tx:  # as an earlier version stored it
+        values = {"said": json.dumps(said["hw-a"])}
+        tx.execute(sa.text("UPDATE hardware_types SET attributes = CAST(:said AS jsonb) WHERE name = 'hw-a'"), values)
+    region = read(database)
+    amount = dict(zip(region.resources.names.tolist(), region.resources.amount.tolist(), strict=True))
+    assert (amount["guest:cache"], amount["cores"]) == ([0.0, 7.0 * 0.3], [32.0, 0.0])
+    with database.snapshot() as tx:
+        assert load_cost_table(tx, load_region_row(tx, "west")).amounts["hw-a"] == {"guest:batch": 0.4, "cores": 32.0}
 
 
 def test_simulations_can_change_no_guest(database: Database) -> None:

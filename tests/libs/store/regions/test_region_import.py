@@ -6,8 +6,9 @@ import pytest
 import sqlalchemy as sa
 
 from libs.domain.domain_kind import UNPLACED
-from libs.domain.fleet import DELETED, RegionImage
+from libs.domain.fleet import DELETED
 from libs.domain.policy import RegionPolicy
+from libs.domain.region_image import RegionImage
 from libs.domain.reservation import CapacityUnit, ReservationSpec
 from libs.domain.rru_catalogue import ClassVersion, RegionCatalogue
 from libs.interchange.region.read import load_region

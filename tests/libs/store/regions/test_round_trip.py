@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from libs.domain.cost_units import listed_units
 from libs.domain.domain_kind import UNPLACED
-from libs.domain.fleet import RegionImage
+from libs.domain.region_image import RegionImage
 from libs.domain.reservation import ReservationSpec
 from libs.domain.rru_catalogue import ClassVersion, RegionCatalogue
 from libs.interchange.region.read import load_region

@@ -15,6 +15,10 @@ def test_a_hardware_type_gets_its_figures(operator: TestClient, imported: None) 
     assert [t["name"] for t in pages(operator, "/v1/hardware-types")] == ["hw-a"]
     wrong = operator.put("/v1/hardware-types/hw-a", json={"attributes": {"a": [1]}}, headers={"If-Match": '"2"'})
     assert wrong.status_code == 422
+    guest = operator.put("/v1/hardware-types/hw-a", json={"attributes": {"guest:web": 1}}, headers={"If-Match": '"2"'})
+    [error] = guest.json()["errors"]
+    assert (guest.status_code, error["field"]) == (422, "attributes.guest:web")
+    assert "choose another" in error["message"]
 
 
 def test_a_hardware_type_gets_its_cost_units(operator: TestClient, imported: None) -> None:

@@ -14,7 +14,10 @@ def test_limits_are_set_as_a_whole_and_seen_beside_what_racks_send(operator: Tes
     body = {"limits": {"rack-00": 40}, "others_gbit": 100, "reason": "the new switches"}
     after = operator.put(PATH, json=body, headers={"If-Match": found.headers["ETag"]})
     assert after.status_code == 200, after.text
+    brief = operator.get(PATH, params={"limits": "false"}).json()
     limits = after.json()["limits"]
+    assert brief == after.json() | {"limits": {}}
+    assert brief["racks_limited"] == len(limits)
     assert limits.pop("rack-00") == 40
     assert limits
     assert set(limits.values()) == {100.0}

@@ -1,15 +1,22 @@
 """An owner may ask for a share of the servers of another reservation: a guest."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import httpx
 import pytest
 import sqlalchemy as sa
 from fastapi.testclient import TestClient
 
+from libs.domain.reservation import ReservationSpec
 from libs.reconcile.clock import SystemClock
+from libs.store.capacity.reservations import create_reservation
+from libs.store.fleet.regions import load_region
 from libs.store.platform.database import Database
+from services.portal import record_request
 from services.portal.reconcilers.assess_capacity_request import AssessCapacityRequest
+from services.solver.reconcilers.solve_bindings import SolveBindings
+from services.solver.settings import SolverSettings
 from tests.builders.stored import read
 from tests.services.portal.conftest import create
 
@@ -57,9 +64,23 @@ def delete(client: TestClient, name: str) -> httpx.Response:
     return client.delete(f"/v1/reservations/{row['reservation_id']}", headers={"If-Match": f'"{row["generation"]}"'})
 
 
+def granted_of(client: TestClient, name: str) -> dict:
+    return next(one for one in row_of(client, name)["status"]["conditions"] if one["type"] == "Granted")
+
+
 def arrive(database: Database) -> None:
     with database.write() as tx:
         tx.execute(sa.text("UPDATE servers SET current_reservation_id = target_reservation_id"))
+
+
+@pytest.fixture
+def solve(database: Database, tmp_path: Path) -> Callable[[], None]:
+    settings = SolverSettings.model_validate({"PLIMSOLL_BUNDLE_DIR": tmp_path, "PLIMSOLL_BUNDLES_MAX": 1})
+
+    def run() -> None:
+        SolveBindings(database, SystemClock(), settings, "west", "test").reconcile()
+
+    return run
 
 
 @pytest.fixture
@@ -139,6 +160,62 @@ def test_a_host_is_deleted_after_its_guests(client: TestClient, assess_all: Call
     web = row_of(client, "web")
     assert (web["status"]["guests"], web["status"]["shortfall_rru"]) == ([], 0)
     assert delete(client, "web").status_code == 200
+
+
+@pytest.mark.parametrize("path", ["reservations", "capacity-requests"])
+def test_a_delete_that_races_a_new_guest_tells_of_it(
+    client: TestClient, web: dict, database_url: str, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    other = Database(database_url)
+
+    def guest_comes(*_: object) -> int:
+        with other.write() as tx:
+            spec = ReservationSpec(capacity_rru=1, rru={"hw-a": 4.0}, guest_of="web", guest_share=0.25)
+            region_id = load_region(tx, "west").region_id
+            create_reservation(tx, region_id, name="cache", owner="team", spec=spec, now=SystemClock().now())
+        return 0
+
+    monkeypatch.setattr(record_request, "count_in_use", guest_comes)  # the last step before the row is locked
+    if path == "reservations":
+        refused = delete(client, "web")
+    else:
+        body = {"kind": "delete", "region": "west", "reservation": "web"}
+        refused = client.post("/v1/capacity-requests", json=body)
+    other.close()
+    assert (refused.status_code, refused.json()["code"]) == (409, "has_guests"), refused.text
+    assert refused.json()["guests"] == ["cache"]
+    assert row_of(client, "web")["status"]["guests"] == [{"name": "cache", "share": 0.25}]
+
+
+@pytest.mark.usefixtures("web")
+@pytest.mark.parametrize("capacity_rru", [8, 1000])
+def test_the_finding_of_a_host_follows_a_deleted_guest(
+    client: TestClient,
+    database: Database,
+    assess_all: Callable[[], None],
+    solve: Callable[[], None],
+    capacity_rru: float,
+) -> None:
+    granted(client, assess_all, guest())
+    with database.write() as tx:
+        tx.execute(sa.text("UPDATE reservations SET capacity_rru = 1000 WHERE name = 'cache'"))
+        tx.execute(sa.text("UPDATE reservations SET capacity_rru = :rru WHERE name = 'web'"), {"rru": capacity_rru})
+    solve()
+    assert granted_of(client, "web")["status"] == "False"
+    assert delete(client, "cache").status_code == 200
+    web, found = row_of(client, "web"), granted_of(client, "web")
+    if capacity_rru == 8:
+        assert (web["status"]["phase"], found["observed_generation"]) == ("granted", web["generation"])
+        assert "cover 8 RRU." in found["message"]
+    else:
+        assert (web["status"]["phase"], found["observed_generation"]) == ("degraded", web["generation"] - 1)
+        assert found["message"].endswith(
+            f"web is at generation {web['generation']}: the region's next solve looks again."
+        )
+    solve()
+    again = granted_of(client, "web")
+    assert again["observed_generation"] == web["generation"]
+    assert "looks again" not in again["message"]
 
 
 @pytest.mark.usefixtures("web")
@@ -277,6 +354,38 @@ def test_the_quota_counts_the_host_with_the_measure_of_its_guest(
     assert (refused["phase"], refused["reason"]) == ("rejected", "QuotaExceeded"), refused
     granted(client, assess_all, guest(capacity_rru=4))
     assert before < used() <= 18
+
+
+@pytest.mark.usefixtures("web")
+def test_the_quota_counts_earlier_requests_for_the_same_servers(
+    client: TestClient, admin: TestClient, assess_all: Callable[[], None]
+) -> None:
+    limit = admin.put("/v1/quotas/west/team", json={"limit_cost_units": 22}, headers={"If-Match": '"0"'})
+    assert limit.status_code in (200, 201), limit.text
+
+    def counted() -> float:
+        quota = admin.get("/v1/quotas/west/team").json()
+        return quota["used_cost_units"] + quota["pending_cost_units"]
+
+    def dry_run(body: dict) -> dict:
+        answer = client.post("/v1/capacity-requests", params={"dry_run": True}, json=body)
+        assert answer.status_code == 200, answer.text
+        return answer.json()["status"]
+
+    second = guest("batch", share=0.3, capacity_rru=6)
+    assert dry_run(second)["phase"] == "granted"
+    first = client.post("/v1/capacity-requests", json=guest(share=0.4, capacity_rru=6))
+    assert first.status_code == 201, first.text
+    early, alone = dry_run(second), counted()
+    assert (early["phase"], early["reason"]) == ("rejected", "QuotaExceeded"), early
+    both = client.post("/v1/capacity-requests", json=second)
+    numbers = early["numbers"]
+    together = numbers["used_cost_units"] + numbers["pending_cost_units"] + numbers["asked_cost_units"]
+    assert counted() == pytest.approx(together)
+    assert together > 22 >= alone
+    assess_all()
+    found = [client.get(one.headers["location"]).json()["status"] for one in (first, both)]
+    assert [(one["phase"], one["reason"]) for one in found] == [("granted", "Granted"), ("rejected", "QuotaExceeded")]
 
 
 @pytest.mark.usefixtures("web")

@@ -1,0 +1,150 @@
+"""Read and check the columns of reservations.parquet, and the pairs of rru.parquet and affinity.parquet."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from libs.domain.arrays import Bools, Floats, Ints, Names
+from libs.domain.domain_kind import (
+    KIND_CHARACTERS_MAX,
+    KINDS_MAX,
+    DomainKind,
+)
+from libs.domain.reservation import (
+    MOVE_COST_MAX,
+    MOVE_COST_MIN,
+    PRIORITY_MAX,
+    PRIORITY_MIDDLE,
+)
+from libs.domain.rru_catalogue import RegionCatalogue
+from libs.interchange.files.bounds import COLUMNS_MAX, NAME_CHARACTERS_MAX, parse_json
+from libs.interchange.files.tables import Table
+from libs.interchange.region.catalogue import CLASSES
+from libs.interchange.region.server_columns import DOMAIN_PREFIX
+
+_KINDS_CHARACTERS_MAX = KINDS_MAX * (KIND_CHARACTERS_MAX + len('"", '))
+_DATACENTERS_CHARACTERS_MAX = COLUMNS_MAX * (NAME_CHARACTERS_MAX + len('"", '))
+"""Largest length of a JSON array of datacenters."""
+
+
+def read_classes(table: Table, catalogue: RegionCatalogue | None) -> Names:
+    """Return the class of workload that each reservation follows, (R,) str or None."""
+    if not table.has("workload_class"):
+        return np.full(len(table), None, object)
+    column = table.strings("workload_class", nullable=True)
+    known = {} if catalogue is None else catalogue.present().classes
+    unknown = column.matches(lambda name: name not in known)
+    table.bad_rows(unknown, "workload_class", f"{{}} is not a class of {CLASSES}", column.names)
+    return column.names
+
+
+def read_follows(table: Table, names: Names) -> Names:
+    """Return the reservation whose holdings the affinity of each reservation follows, (R,) str or None.
+
+    names  (R,) str   the reservations
+    """
+    if not table.has("affinity_follows"):
+        return np.full(len(table), None, object)
+    column = table.strings("affinity_follows", nullable=True)
+    known, itself = {*names}, column.names == names
+    followers = {name for name, other in zip(names, column.names, strict=True) if other is not None and other != name}
+    wrong = (
+        (column.matches(lambda name: name not in known), "{} is not a reservation"),
+        (itself, "{} is the reservation itself"),
+        (column.matches(lambda name: name in followers), "{} follows another reservation itself"),
+    )
+    for rows, message in wrong:
+        table.bad_rows(rows, "affinity_follows", message, column.names)
+    return column.names
+
+
+def read_priorities(table: Table) -> Ints:
+    """Return the class of each reservation, (R,)."""
+    if not table.has("priority"):
+        return np.full(len(table), PRIORITY_MIDDLE, np.int64)
+    given = table.numbers("priority")
+    known = np.isin(given, np.arange(PRIORITY_MAX + 1))
+    table.bad_rows(np.isfinite(given) & ~known, "priority", f"is not a whole number from 0 to {PRIORITY_MAX}")
+    return np.where(known, given, PRIORITY_MIDDLE).astype(np.int64)
+
+
+def read_move_costs(table: Table) -> Floats:
+    """Return the factor of each reservation on the costs of moves, (R,)."""
+    if not table.has("move_cost"):
+        return np.ones(len(table))
+    given = table.numbers("move_cost")
+    outside = (given < MOVE_COST_MIN) | (given > MOVE_COST_MAX)
+    table.bad_rows(np.isfinite(given) & outside, "move_cost", f"is not from {MOVE_COST_MIN:g} to {MOVE_COST_MAX:g}")
+    return given
+
+
+def read_allowed(table: Table, datacenters: Names) -> Bools:
+    """Return which datacenters may hold servers of each reservation, (R, D).
+
+    The column `datacenters` has a JSON array of names as text; null: all.
+    """
+    if not table.has("datacenters"):
+        return np.ones((len(table), len(datacenters)), bool)
+    column = table.strings("datacenters", nullable=True, longest=_DATACENTERS_CHARACTERS_MAX)
+    place = {name: d for d, name in enumerate(datacenters)}
+    used, value = np.unique(column.codes, return_inverse=True)  # a dictionary may hold texts that no row uses
+    by_value = np.ones((len(used), len(datacenters)), bool)
+    for row, given in zip(by_value, column.values[used], strict=True):
+        if given is not None:
+            row[:] = False
+            row[[place[name] for name in _names_in(given) if name in place]] = True
+    allowed = by_value[value]
+    known = np.asarray(allowed.any(axis=1), bool)
+    table.bad_rows(~known, "datacenters", "is not a JSON array with the name of a datacenter of this region")
+    return allowed
+
+
+def _names_in(given: str) -> list[str]:
+    """Return the names in a JSON array of names; [] for any other text."""
+    try:
+        found = parse_json(given)
+    except ValueError:
+        return []
+    return found if isinstance(found, list) and all(isinstance(name, str) for name in found) else []
+
+
+def read_survived_kinds(table: Table, kinds: tuple[DomainKind, ...]) -> Bools:
+    """Return which kinds' loss each reservation survives, (R, J).
+
+    The column `survives_loss_of` has a JSON array of kinds as text; null: none.
+    """
+    if not table.has("survives_loss_of"):
+        return np.zeros((len(table), len(kinds)), bool)
+    column = table.strings("survives_loss_of", nullable=True, longest=_KINDS_CHARACTERS_MAX)
+    number = {kind.name: j for j, kind in enumerate(kinds)}
+    used, value = np.unique(column.codes, return_inverse=True)  # a dictionary may hold texts that no row uses
+    by_value, known = np.zeros((len(used), len(kinds)), bool), np.ones(len(used), bool)
+    for row, given in enumerate(column.values[used]):
+        named = [] if given is None else _names_in(given)
+        known[row] = given is None or (bool(named) and all(name in number for name in named))
+        by_value[row, [number[name] for name in named if name in number]] = True
+    message = f"is not a JSON array of kinds that servers.parquet has a column for: {DOMAIN_PREFIX}KIND"
+    table.bad_rows(~known[value], "survives_loss_of", message)
+    return by_value[value]
+
+
+def read_limit(table: Table, field: str) -> Floats:
+    """Return the limit of each reservation, (R,); inf: none."""
+    values = table.numbers(field, nullable=True)
+    return np.where(np.isnan(values), np.inf, values)
+
+
+def read_pairs(
+    table: Table, field: str, what: str, value: str, reservations: Names, columns: Names, absent: float
+) -> Floats:
+    """Return a table of (reservation, column, value) as a dense (R, columns) array."""
+    r, c, v = (
+        table.references("reservation", reservations, "reservation"),
+        table.references(field, columns, what),
+        table.numbers(value),
+    )
+    table.unique("reservation", r.astype(np.int64) * (len(columns) + 2) + c, f"this pair of reservation and {what}")
+    dense = np.full((len(reservations), len(columns)), absent)
+    known = (r >= 0) & (c >= 0)
+    dense[r[known], c[known]] = v[known]
+    return dense
