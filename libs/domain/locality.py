@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from libs.domain.arrays import Indices, Ints
 from libs.domain.fleet import FleetSnapshot
@@ -33,4 +34,28 @@ def further_domains(snapshot: FleetSnapshot, binding: Indices) -> Ints:
         held = domains_held(snapshot, kind, binding)
         wanted = np.isfinite(kind.preferred)
         found[wanted] += np.maximum(held[wanted] - kind.preferred[wanted], 0).astype(np.int64)
+    return found
+
+
+def added_domains(
+    snapshot: FleetSnapshot,
+    kinds: tuple[LimitedKind, ...],
+    binding: Indices,
+    reservation: int,
+    joining: NDArray[np.intp],
+) -> Ints:
+    """Return how many more domains beyond those that a reservation prefers it has with each of N servers, (N,).
+
+    kinds        from `preferring_kinds`
+    binding      (S,) the reservation of each server before one of them joins
+    reservation  row of the reservation
+    joining      (N,) rows of the servers, of which one is to join
+    """
+    found = np.zeros(len(joining), np.int64)
+    held = (binding == reservation) & snapshot.servers.lasting
+    for kind in kinds:
+        if np.isfinite(kind.preferred[reservation]):
+            domains = np.unique(kind.of[held])
+            if len(domains) >= kind.preferred[reservation]:
+                found += ~np.isin(kind.of[joining], domains)
     return found

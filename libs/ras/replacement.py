@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from libs.domain.arrays import Floats, Indices
 from libs.domain.fleet import FREE, TargetPlan
+from libs.domain.locality import added_domains, preferring_kinds
 from libs.domain.loss_axis import LossAxis, loss_axis
 from libs.domain.replacement import FailuresSnapshot, LossVerdict, Replacements
 from libs.ras.hard_limits import may_join
@@ -25,8 +26,8 @@ def plan_replacements(failures: FailuresSnapshot) -> Replacements:
     The reservation of the higher class of priority comes first, and in a class the one that lacks the larger share of
     its capacity. A spare server is chosen by the cost of its place to the reservation: its MSB, and its domain of each
     further kind that reservations survive. Shortfall and affinity count first, then whether the spare server is ready,
-    then spread and buffer. Of places with equal costs, the one with the most spare servers gives one. The same snapshot
-    gives the same plan.
+    then spread, buffer and preferred domains. Of places with equal costs, the one with the most spare servers gives
+    one. The same snapshot gives the same plan.
     """
     fleet = failures.fleet
     servers, q = fleet.servers, fleet.reservations
@@ -43,6 +44,7 @@ def plan_replacements(failures: FailuresSnapshot) -> Replacements:
     missing = np.array([_missing(failures, axis, r, load[r][None])[0] for r in target[lost]])
     share = missing / np.maximum(q.capacity_rru[target[lost]], _TOLERANCE)
     lost = lost[np.lexsort((lost, -share, -q.priority[target[lost]]))]
+    preferring = preferring_kinds(fleet)
     held_back = suspected_msbs(failures)[fleet.server_msb] & (failures.down_s <= HOLD_S_MAX)
     verdicts: list[LossVerdict] = []
     for row in lost.tolist():
@@ -53,7 +55,10 @@ def plan_replacements(failures: FailuresSnapshot) -> Replacements:
         verdict = _verdict(failures, r, kind, lacks, usable, bool(with_place[row]), bool(held_back[row]))
         verdicts.append(verdict)
         if verdict is LossVerdict.DRAWN:
-            spare = _choose(failures, axis, domain, r, load[r], usable, axis.values_of(worth[r, kind][None])[0])
+            further = fleet.price("locality_cost")[r] * added_domains(fleet, preferring, target, r, usable)
+            spare = _choose(
+                failures, axis, domain, r, load[r], usable, axis.values_of(worth[r, kind][None])[0], further
+            )
             target[spare], target[row] = r, failures.buffer[kind]
             load[r, domain[spare]] += axis.values_of(worth[r, kind][None])[0]
             spares[kind] = spares[kind][spares[kind] != spare]
@@ -96,6 +101,7 @@ def _choose(
     held: Floats,
     spares: NDArray[np.intp],
     values: Floats,
+    further: Floats,
 ) -> int:
     """Return the row of the best spare server for reservation `r`.
 
@@ -103,6 +109,7 @@ def _choose(
     held    (P,) RRU that the reservation has in each domain
     spares  (N,) rows of the spare servers to choose from, all of one hardware type
     values  (M L,) what one of them adds at its columns
+    further (N,) cost of the domains beyond the preferred ones that each of them adds
     """
     fleet = failures.fleet
     q, policy, topology = fleet.reservations, fleet.policy, fleet.topology
@@ -121,7 +128,13 @@ def _choose(
     survived = [span for span, survives in zip(axis.spans, axis.survives[r], strict=True) if survives]
     buffer = sum((after[:, a:b].max(1) for a, b in survived), np.zeros(len(places)))
     cost = fleet.price("spread_cost")[r] * over + fleet.price("buffer_cost")[r] * buffer
-    keys = (spares, -kept[of_spare], cost[of_spare].round(9), ~failures.ready[spares], broken[of_spare].round(9))
+    keys = (
+        spares,
+        -kept[of_spare],
+        (cost[of_spare] + further).round(9),
+        ~failures.ready[spares],
+        broken[of_spare].round(9),
+    )
     return int(spares[np.lexsort(keys)[0]])
 
 

@@ -11,6 +11,9 @@ from libs.domain.fleet import FleetSnapshot
 from libs.domain.uplinks import by_rack, sent_gbit
 from libs.ras.power_report import SHOWN_MAX
 
+_ROUNDING_GBIT = 1e-6
+"""Differences up to this many Gbit/s are rounding."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UplinksAbove:
@@ -102,7 +105,3 @@ def compare_uplinks(before: FleetSnapshot, imagined: FleetSnapshot, target: Indi
 def _above(sent: Floats, limit: Floats) -> UplinksAbove:
     above = np.maximum(sent - limit, 0.0)
     return UplinksAbove(racks=int((above > _ROUNDING_GBIT).sum()), gbit=float(above.sum()))
-
-
-_ROUNDING_GBIT = 1e-6
-"""Differences up to this many Gbit/s are rounding."""

@@ -1,11 +1,13 @@
 """Check the choice of spare servers for lost ones."""
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from libs.domain.domain_limits import DomainLimit
 from libs.domain.replacement import LossVerdict
 from libs.domain.reservation import ReservationSpec
 from libs.plan_check.check import require_clean
@@ -71,6 +73,21 @@ def test_a_spare_server_comes_from_the_domain_with_which_every_loss_is_survived(
     )
     assert verdicts == (LossVerdict.DRAWN,), "1 RRU would be left without b0"
     assert found == {"server-11": "web", "server-02": "spare"}, "only b2 helps, and server-11 alone is spare there"
+
+
+def test_a_spare_server_comes_from_a_preferred_domain() -> None:
+    prefers = DomainLimit(kind="network_block", domains_preferred=1)
+    web = ReservationSpec(capacity_rru=3, rru={"hw-a": 1.0}, survives_msb_loss=False, domain_limits=(prefers,))
+    blocks = {f"server-{i:02d}": "b0" if i < 3 or i == 9 else f"b{i % 2 + 1}" for i in range(12)}
+    bound = {**WEB, **{f"server-{i:02d}": "spare" for i in range(6, 12)}}
+    asked = {"current": bound, "down": {"server-01"}, "domains": {"network_block": blocks}}
+    assert plan(**asked)[0] == {"server-06": "web", "server-01": "spare"}
+    found, verdicts = plan(reservations={"web": web, "spare": BUFFER}, **asked)
+    assert verdicts == (LossVerdict.DRAWN,)
+    assert found == {"server-09": "web", "server-01": "spare"}, "server-09 alone adds no block to b0"
+    two = replace(web, domain_limits=(replace(prefers, domains_preferred=2),))
+    found, _ = plan(reservations={"web": two, "spare": BUFFER}, **asked)
+    assert found == {"server-06": "web", "server-01": "spare"}, "a second block costs nothing"
 
 
 def test_a_server_lost_with_its_place_never_draws() -> None:
