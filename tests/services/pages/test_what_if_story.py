@@ -54,7 +54,7 @@ def test_the_same_by_keyboard(visitor: Visitor, world) -> None:
 
     def reach(name: str, role: str) -> None:
         wanted = page.get_by_role(role, name=name, exact=True)
-        for _ in range(80):
+        for _ in range(120):
             page.keyboard.press("Tab")
             if wanted.evaluate("one => one === document.activeElement"):
                 return

@@ -101,7 +101,7 @@ def test_damaged_region_files_are_refused_in_words(files):
 
 
 def test_hardware_types_are_bounded(files, monkeypatch):
-    monkeypatch.setattr("libs.interchange.region.read.COLUMNS_MAX", 1)
+    monkeypatch.setattr("libs.interchange.region.server_columns.COLUMNS_MAX", 1)
     assert "different names; at most 1 are allowed" in refusal(files)
 
 
