@@ -23,12 +23,14 @@ from tests.libs.ras.phases.test_uplinks import one_hot_rack
 OWNED = {"r0": "team"}
 
 
-def asked(*limits: tuple[str | None, float], traffic: float | None = None, **more: object) -> WhatIf:
+def asked(
+    *limits: tuple[str | None, float], traffic: float | None = None, add_racks: tuple[NewRacks, ...] = ()
+) -> WhatIf:
     return WhatIf(
         policy={},
         uplink_limits=tuple(UplinkLimitChange(rack=rack, limit_gbit=gbit) for rack, gbit in limits),
         traffic=() if traffic is None else (TrafficChange(reservation="r0", gbit_per_rru=traffic),),
-        **more,  # type: ignore[arg-type]
+        add_racks=add_racks,
     )
 
 

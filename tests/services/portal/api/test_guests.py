@@ -19,13 +19,7 @@ from services.solver.reconcilers.solve_bindings import SolveBindings
 from services.solver.settings import SolverSettings
 from tests.builders.stored import read
 from tests.services.portal.conftest import create
-
-HOST = {"capacity_rru": 8, "rru": {"hw-a": 1, "hw-b": 2}}
-
-
-def guest(name: str = "cache", of: str = "web", share: float | None = 0.25, **spec: object) -> dict:
-    asked = {"capacity_rru": 4, "rru": {"hw-a": 4}, "guest_of": of, "guest_share": share, **spec}
-    return create(name, spec={key: value for key, value in asked.items() if value is not None})
+from tests.services.portal.guest_requests import HOST, decided, granted, guest, resize, row_of
 
 
 def refusal(client: TestClient, body: dict) -> dict:
@@ -33,30 +27,6 @@ def refusal(client: TestClient, body: dict) -> dict:
     assert answer.status_code == 422, answer.text
     [error] = answer.json()["errors"]
     return error
-
-
-def decided(client: TestClient, assess_all: Callable[[], None], body: dict) -> dict:
-    asked = client.post("/v1/capacity-requests", json=body)
-    assert asked.status_code == 201, asked.text
-    assess_all()
-    return client.get(asked.headers["location"]).json()["status"]
-
-
-def row_of(client: TestClient, name: str) -> dict:
-    [found] = client.get("/v1/reservations", params={"region": "west", "name": name}).json()["items"]
-    return client.get(f"/v1/reservations/{found['reservation_id']}").json()
-
-
-def granted(client: TestClient, assess_all: Callable[[], None], body: dict) -> dict:
-    status = decided(client, assess_all, body)
-    assert status["phase"] == "granted", status
-    return row_of(client, body["reservation"])
-
-
-def resize(client: TestClient, name: str, spec: dict) -> httpx.Response:
-    row = row_of(client, name)
-    url = f"/v1/reservations/{row['reservation_id']}"
-    return client.patch(url, json={"spec": spec}, headers={"If-Match": f'"{row["generation"]}"'})
 
 
 def delete(client: TestClient, name: str) -> httpx.Response:
@@ -81,11 +51,6 @@ def solve(database: Database, tmp_path: Path) -> Callable[[], None]:
         SolveBindings(database, SystemClock(), settings, "west", "test").reconcile()
 
     return run
-
-
-@pytest.fixture
-def web(client: TestClient, assess_all: Callable[[], None]) -> dict:
-    return granted(client, assess_all, create(spec=HOST))
 
 
 @pytest.mark.usefixtures("web")
@@ -338,69 +303,6 @@ def test_an_explanation_of_a_guest_tells_of_its_host(client: TestClient, assess_
     [decider] = [one for one in of_host["deciders"] if one["name"] == "Guest"]
     assert decider["subject"] == "cache"
     assert decider["claim"].startswith("If cache were no guest of it")
-
-
-@pytest.mark.usefixtures("web")
-def test_the_quota_counts_the_host_with_the_measure_of_its_guest(
-    client: TestClient, admin: TestClient, assess_all: Callable[[], None]
-) -> None:
-    def used() -> float:
-        return admin.get("/v1/quotas/west/team").json()["used_cost_units"]
-
-    limit = admin.put("/v1/quotas/west/team", json={"limit_cost_units": 18}, headers={"If-Match": '"0"'})
-    assert limit.status_code in (200, 201), limit.text
-    before = used()
-    refused = decided(client, assess_all, guest(capacity_rru=40))
-    assert (refused["phase"], refused["reason"]) == ("rejected", "QuotaExceeded"), refused
-    granted(client, assess_all, guest(capacity_rru=4))
-    assert before < used() <= 18
-
-
-@pytest.mark.usefixtures("web")
-def test_the_quota_counts_earlier_requests_for_the_same_servers(
-    client: TestClient, admin: TestClient, assess_all: Callable[[], None]
-) -> None:
-    limit = admin.put("/v1/quotas/west/team", json={"limit_cost_units": 22}, headers={"If-Match": '"0"'})
-    assert limit.status_code in (200, 201), limit.text
-
-    def counted() -> float:
-        quota = admin.get("/v1/quotas/west/team").json()
-        return quota["used_cost_units"] + quota["pending_cost_units"]
-
-    def dry_run(body: dict) -> dict:
-        answer = client.post("/v1/capacity-requests", params={"dry_run": True}, json=body)
-        assert answer.status_code == 200, answer.text
-        return answer.json()["status"]
-
-    second = guest("batch", share=0.3, capacity_rru=6)
-    assert dry_run(second)["phase"] == "granted"
-    first = client.post("/v1/capacity-requests", json=guest(share=0.4, capacity_rru=6))
-    assert first.status_code == 201, first.text
-    early, alone = dry_run(second), counted()
-    assert (early["phase"], early["reason"]) == ("rejected", "QuotaExceeded"), early
-    both = client.post("/v1/capacity-requests", json=second)
-    numbers = early["numbers"]
-    together = numbers["used_cost_units"] + numbers["pending_cost_units"] + numbers["asked_cost_units"]
-    assert counted() == pytest.approx(together)
-    assert together > 22 >= alone
-    assess_all()
-    found = [client.get(one.headers["location"]).json()["status"] for one in (first, both)]
-    assert [(one["phase"], one["reason"]) for one in found] == [("granted", "Granted"), ("rejected", "QuotaExceeded")]
-
-
-@pytest.mark.usefixtures("web")
-def test_a_smaller_share_for_the_same_capacity_asks_for_more(
-    client: TestClient, admin: TestClient, assess_all: Callable[[], None]
-) -> None:
-    granted(client, assess_all, guest(capacity_rru=12))
-    limits = {"size_cost_units": 1, "four_eyes": False}
-    put = admin.put("/v1/regions/west/approval-limits", json=limits, headers={"If-Match": '"0"'})
-    assert put.status_code in (200, 201), put.text
-    for change, phase in (({"capacity_rru": 11}, "granted"), ({"guest_share": 0.2}, "awaiting_approval")):
-        answer = resize(client, "cache", change)
-        assess_all()
-        found = client.get(f"/v1/capacity-requests/{answer.json()['capacity_request_id']}")
-        assert found.json()["status"]["phase"] == phase, (change, found.json()["status"])
 
 
 @pytest.mark.usefixtures("web")

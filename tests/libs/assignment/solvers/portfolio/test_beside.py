@@ -13,6 +13,7 @@ from libs.assignment.language.arrays import Ints
 from libs.assignment.solvers.portfolio.beside import Beside
 from libs.assignment.solvers.portfolio.phases import Phases
 from libs.assignment.solvers.portfolio.relaxation import Relaxation
+from libs.mip.model import Model
 from tests.libs.assignment.solvers.portfolio.test_solver import lowered_world
 
 
@@ -54,9 +55,9 @@ def test_the_relaxation_of_the_whole_is_solved_while_steps_mend(monkeypatch: pyt
         assert begun.wait(60.0), "the relaxation has not begun"
         return mends(self, counts)
 
-    def relax(self: Phases, *args: object, **named: object) -> Relaxation:
+    def relax(self: Phases, model: Model, begin: Ints, *, cancelled: Callable[[], bool]) -> Relaxation:
         begun.set()
-        return relaxes(self, *args, **named)  # type: ignore[arg-type]
+        return relaxes(self, model, begin, cancelled=cancelled)
 
     monkeypatch.setattr(Phases, "mended", mend)
     monkeypatch.setattr(Phases, "relax", relax)
