@@ -127,9 +127,9 @@ def submit_delete(tx: Transaction, reservation: Reservation, *, generation: int)
     """Check a request that deletes a reservation. Raises HasGuests, StaleGeneration, and Problem (409) if the
     reservation is deleted or not an owner's.
     """
-    _require_changeable(reservation, generation)
-    if reservation.guests:
+    if reservation.guests:  # before the generation: a guest that came meanwhile raised it
         raise HasGuests(reservation.name, list(reservation.guests))
+    _require_changeable(reservation, generation)
     return Submission(
         kind=CapacityRequestKind.DELETE,
         region=load_region(tx, reservation.region),

@@ -127,6 +127,15 @@ def test_a_host_is_deleted_after_its_guests(client: TestClient, assess_all: Call
     assert delete(client, "web").status_code == 200
 
 
+def test_a_delete_by_who_read_the_host_before_its_guest_came_tells_of_the_guest(
+    client: TestClient, web: dict, assess_all: Callable[[], None]
+) -> None:
+    granted(client, assess_all, guest())
+    url, before = f"/v1/reservations/{web['reservation_id']}", {"If-Match": f'"{web["generation"]}"'}
+    refused = client.delete(url, headers=before)
+    assert (refused.status_code, refused.json()["code"]) == (409, "has_guests"), refused.text
+
+
 @pytest.mark.parametrize("path", ["reservations", "capacity-requests"])
 def test_a_delete_that_races_a_new_guest_tells_of_it(
     client: TestClient, web: dict, database_url: str, monkeypatch: pytest.MonkeyPatch, path: str
