@@ -54,10 +54,13 @@ def end_reservation(
 def _tell_host(tx: Transaction, region: str, name: str, *, now: datetime) -> None:
     """Record the finding of a host without its deleted guest, if the host lacks nothing any more.
 
-    If it does, only a solve knows what it lacks. Its finding then stays at the generation before.
+    If it does, only a solve knows what it lacks, and so it is with the domains beyond those that it prefers. Its
+    finding then stays at the generation before.
     """
     host = find_reservation(tx, region, name)
     if host is None or host.target.shortfall_rru > 0:
+        return
+    if any(limit.domains_preferred is not None for limit in host.spec.domain_limits):
         return
     found = covered_finding(host.reservation_id, host.generation, host.spec.capacity_rru, host.target)
     record_findings(tx, load_region(tx, region).region_id, [found], now=now)

@@ -192,6 +192,21 @@ def test_the_finding_of_a_host_follows_a_deleted_guest(
     assert "looks again" not in again["message"]
 
 
+def test_the_finding_of_a_host_that_prefers_few_domains_waits_for_a_solve(
+    client: TestClient, assess_all: Callable[[], None], solve: Callable[[], None]
+) -> None:
+    prefers = {"kind": "msb", "domains_preferred": 1}
+    granted(client, assess_all, create(spec={**HOST, "domain_limits": [prefers]}))
+    granted(client, assess_all, guest())
+    solve()
+    before = granted_of(client, "web")["message"]
+    assert "and prefers 1." in before
+    assert delete(client, "cache").status_code == 200
+    assert granted_of(client, "web")["message"].startswith(f"{before} This was so at generation 2")
+    solve()
+    assert granted_of(client, "web")["message"].endswith("and prefers 1.")
+
+
 @pytest.mark.usefixtures("web")
 @pytest.mark.parametrize(
     ("body", "field", "told"),
