@@ -151,7 +151,10 @@ class Client:
         if generation is not None:
             headers["If-Match"] = f'"{generation}"'
         request = {name: value for name, value in request.items() if value is not None}
-        response = self._persist(lambda: self._http.request(method, path, headers=headers, **request))
+        try:
+            response = self._persist(lambda: self._http.request(method, path, headers=headers, **request))
+        except ValueError as error:  # of JSON, which has no nan and no inf
+            raise CliFailure(f"this cannot be sent ({error}): nan and inf are not numbers here") from error
         if response.is_error:
             raise ApiProblem(response)
         return response

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Annotated, Any, TypeVar
@@ -247,8 +248,11 @@ def _pairs(texts: Sequence[str] | None, option: str, convert: Callable[[str], T]
 
 
 def number_of(text: str, convert: Callable[[str], T], option: str, form: str) -> T:
-    """Parse a number. Raises BadParameter with an example of the form."""
+    """Parse a finite number. Raises BadParameter with an example of the form."""
     try:
-        return convert(text)
+        value = convert(text)
     except ValueError:
-        raise typer.BadParameter(f"{text!r} is not a number: write {form}", param_hint=option) from None
+        value = None
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):  # JSON has no nan and no inf
+        raise typer.BadParameter(f"{text!r} is not a number: write {form}", param_hint=option)
+    return value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
@@ -22,9 +23,12 @@ def read_number(form: Mapping[str, str], field: str, *, needed: bool = False) ->
             raise WrongField(field, "is required")
         return None
     try:
-        return float(text)
-    except ValueError as error:
-        raise WrongField(field, f"must be a number, not {text[:40]}") from error
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):  # JSON has no nan and no inf
+        raise WrongField(field, f"must be a number, not {text[:40]}")
+    return value
 
 
 def read_moment(form: Mapping[str, str], field: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -117,6 +118,7 @@ def give(visit: Visit, path: str) -> str:
 def _number(text: str) -> float | str | None:
     """Return a number; a text that is none as it is, so that the API names what is wrong with it."""
     try:
-        return float(text) if text.strip() else None
+        value = float(text) if text.strip() else None
     except ValueError:
         return text
+    return value if value is None or math.isfinite(value) else text  # JSON has no nan and no inf

@@ -171,6 +171,13 @@ def test_other_uplinks_and_traffic_tell_which_racks_are_above(log_in, world, api
     assert "limits, or other traffic" in said
 
 
+@pytest.mark.parametrize("value", ["nan", "1e999"])
+def test_what_is_no_finite_number_is_said_beside_its_field(log_in, world, value) -> None:
+    said = log_in(world.operator).post(PATH, data={"action": "estimate", "uplinks:1:limit_gbit": value})
+    assert said.status_code == 422
+    assert f"must be a number, not {value}" in text_of(said.text)
+
+
 def test_a_running_question_says_so_and_can_be_stopped(log_in, world) -> None:
     browser = log_in(world.operator)
     asked = browser.post(PATH, data={"action": "run", "demand:1:of": "all", "demand:1:scale": "1.01"})

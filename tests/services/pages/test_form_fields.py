@@ -1,0 +1,18 @@
+"""Numbers of forms are finite, because requests to the API cannot have others."""
+
+import pytest
+
+from services.pages.form_fields import WrongField, read_number
+from services.pages.views.execution_commands import _number
+
+
+@pytest.mark.parametrize("text", ["nan", "-inf", "1e999", "ten"])
+def test_only_finite_numbers_are_sent(text: str) -> None:
+    with pytest.raises(WrongField, match=f"must be a number, not {text}"):
+        read_number({"size": text}, "size")
+    assert _number(text) == text, "the API says what is wrong with it"
+
+
+def test_a_number_is_read() -> None:
+    assert (read_number({"size": " 1.5 "}, "size"), _number("1.5")) == (1.5, 1.5)
+    assert (read_number({}, "size"), _number(" ")) == (None, None)
