@@ -223,8 +223,9 @@ RESERVATION = {
 
 
 def _scaled(text: str) -> Json:
-    name, _, factor = text.rpartition("=")
-    value = number_of(factor, float, "--scale", "[NAME=]FACTOR, such as web=1.5 or 1.2")
+    form = "[NAME=]FACTOR, such as web=1.5 or 1.2"
+    name, factor = _named(text, "--scale", form)
+    value = number_of(factor, float, "--scale", form)
     return {"reservation": name, "scale": value} if name else {"scale": value}
 
 
@@ -252,10 +253,18 @@ def _power_limit(text: str) -> Json:
 
 
 def _uplink_limit(text: str) -> Json:
-    rack, _, gbit = text.rpartition("=")
     form = "[RACK=]GBIT, such as rack-000017=200 or 100"
+    rack, gbit = _named(text, "--uplink-limit", form)
     limit: Json = {"limit_gbit": number_of(gbit, float, "--uplink-limit", form)}
     return {"rack": rack} | limit if rack else limit
+
+
+def _named(text: str, option: str, form: str) -> tuple[str, str]:
+    """Return the name before "=" and what follows it; "" as the name: for all. Raises BadParameter."""
+    name, equals, value = text.rpartition("=")
+    if equals and not name:  # a variable of a script was empty, which must not mean all
+        raise typer.BadParameter(f"{text!r}: write {form}", param_hint=option)
+    return name, value
 
 
 def _cost(text: str) -> Any:
