@@ -109,7 +109,7 @@ class WhatIf:
     withdraw_racks          racks whose servers are gone
     power_limits            limits on power, at most one per domain; domains that are not named keep theirs
     uplink_limits           limits on uplinks, at most one per rack
-    traffic                 what reservations send, which owners state and no plan changes
+    traffic                 what reservations send, at most one each, which owners state and no plan changes
     """
 
     policy: Mapping[str, Any]

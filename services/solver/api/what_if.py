@@ -220,6 +220,11 @@ def _unknown(tx: Transaction, region: Region, body: SimulationIn) -> Iterator[Fi
         if rack in limited[:k]:
             message = f"{'rack ' + rack if rack else 'all racks'} had a limit before: give one limit for each rack"
             yield _error(f"uplink_limits[{k}].rack", "given_twice", message)
+    sending = [one.reservation for one in body.traffic]
+    for k, name in enumerate(sending):
+        if name in sending[:k]:
+            message = f"{name} had other traffic before: give one entry for each reservation"
+            yield _error(f"traffic[{k}].reservation", "given_twice", message)
     names = [new.name for new in body.create]
     for k, name in enumerate(names):
         if name in taken or name in names[:k] or name.startswith("shared-buffer-"):

@@ -68,6 +68,7 @@ def test_it_says_which_racks_are_above_before_and_after(simulate: Callable[..., 
         ({"uplink_limits": [{"rack": "rack-00", "limit_gbit": 1}] * 2}, "uplink_limits[1].rack"),
         ({"traffic": [SENDS | {"reservation": "wbe"}]}, "traffic[0].reservation"),
         ({"traffic": [SENDS | {"gbit_per_rru": -1}]}, "traffic.0.gbit_per_rru"),
+        ({"traffic": [SENDS, SENDS | {"gbit_per_rru": 1}]}, "traffic[1].reservation"),
     ],
 )
 def test_what_is_wrong_is_named(client: TestClient, change: dict, field: str) -> None:
