@@ -171,6 +171,18 @@ def test_other_uplinks_and_traffic_tell_which_racks_are_above(log_in, world, api
     assert "limits, or other traffic" in said
 
 
+def test_a_rack_with_a_higher_limit_is_not_called_the_fullest(log_in, world, api) -> None:
+    path = "/v1/regions/west/uplinks"
+    before = api.get(path)
+    limited = api.put(path, json={"limits": {}, "others_gbit": 10}, headers={"If-Match": before.headers["etag"]})
+    assert limited.status_code == 200, limited.text
+    rack = limited.json()["fullest"][-1]["rack"]
+    form = {"action": "estimate", "uplinks:1:rack": rack, "uplinks:1:limit_gbit": "1000"}
+    said = text_of(log_in(world.operator).post(PATH, data=form).text)
+    api.put(path, json={"limits": before.json()["limits"]}, headers={"If-Match": limited.headers["etag"]})
+    assert f"Of {limited.json()['racks_limited']} racks with a limit, these change or are most above it." in said
+
+
 @pytest.mark.parametrize("value", ["nan", "1e999"])
 def test_what_is_no_finite_number_is_said_beside_its_field(log_in, world, value) -> None:
     said = log_in(world.operator).post(PATH, data={"action": "estimate", "uplinks:1:limit_gbit": value})
