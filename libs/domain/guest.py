@@ -15,11 +15,14 @@ GUEST_SHARES_MAX = 0.99
 _DIGITS = 9
 _PLAIN = ReservationSpec(capacity_rru=0.0, rru={})
 _OF_THE_HOST = (
-    *("resources", "host_profile", "msb_spread_limit", "rack_spread_limit", "affinity", "affinity_follows"),
+    *("resources", "host_profile", "msb_spread_limit", "rack_spread_limit", "affinity_follows", "affinity"),
     *("priority", "move_cost", "msb_share_max", "datacenters", "domain_limits", "starts_at", "ends_at"),
     "gbit_per_rru",
 )
-"""Fields of a spec that say where and when servers are, and how they move. A guest has none of its own."""
+"""Fields of a spec that say where and when servers are, and how they move. A guest has none of its own.
+
+`affinity_follows` comes before `affinity`, which it fills in: a refusal names the field that its owner gave.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -222,6 +222,7 @@ def test_the_finding_of_a_host_that_prefers_few_domains_waits_for_a_solve(
         (guest(of="old"), "spec.survives_msb_loss", "survives no more than its host"),
         (guest(datacenters=["dc-00"]), "spec.datacenters", "none of its own"),
         (guest(priority=1), "spec.priority", "none of its own"),
+        (guest(affinity_follows="web"), "spec.affinity_follows", "none of its own"),
         (guest(msb_share_max=0.5), "spec.msb_share_max", "none of its own"),
         (guest(ends_at="2099-01-01T00:00:00Z"), "spec.ends_at", "none of its own"),
     ],
