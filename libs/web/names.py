@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Collection
 from difflib import get_close_matches
 
 from libs.web.problems import FieldError
 
 _SHOWN = 10
+_COMPARED_MAX = 1000
+"""Most names that an unknown one is compared with. 3,000 racks took 0.1 s, and a request may name 100 wrong ones."""
 
 
 def unknown_name(field: str, noun: str, name: str, known: Collection[str], *, location: str = "body") -> FieldError:
     """Return the error of a field with an unknown name. It suggests near names; without any, it lists known ones."""
-    near = get_close_matches(name, known, n=3, cutoff=0.6)
-    listed = near or sorted(known)[:_SHOWN]
+    ordered = sorted(known)
+    # Of many, those with the longest common beginnings: they are neighbours in this order.
+    first = max(0, min(bisect_left(ordered, name) - _COMPARED_MAX // 2, len(ordered) - _COMPARED_MAX))
+    near = get_close_matches(name, ordered[first : first + _COMPARED_MAX], n=3, cutoff=0.6)
+    listed = near or ordered[:_SHOWN]
     if near:
         hint = f"did you mean {' or '.join(near)}?"
     elif listed:

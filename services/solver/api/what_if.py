@@ -29,12 +29,14 @@ from libs.web.model import Name, Number, RequestModel, SomeName, Whole
 from libs.web.names import unknown_name
 from libs.web.policy_model import policy_change
 from libs.web.power_limits import Headroom, LimitedDomainIn, wrong_limits
-from libs.web.problems import ERRORS_MAX, FieldError, Problem, invalid
+from libs.web.problems import FieldError, Problem, invalid
 from libs.web.resources import wrong_resources
 from libs.web.specs import SpecIn
 from libs.web.uplinks import GbitPerRru, LimitGbit
 
 _PARTS_MAX = 100
+_ERRORS_MAX = 20
+"""Most wrong fields that a refusal names. Each unknown name is compared with up to 1,000 known ones."""
 _SERVERS_MAX = 20_000
 """Largest number of servers that a what-if may add in total."""
 
@@ -122,8 +124,8 @@ class SimulationIn(RequestModel):
 
 
 def to_what_if(tx: Transaction, region: Region, body: SimulationIn) -> WhatIf:
-    """Return the what-if of a request. Raises Problem (422) that names at most ERRORS_MAX wrong fields."""
-    errors = [*islice(chain(_ill_formed(body), _unknown(tx, region, body)), ERRORS_MAX)]
+    """Return the what-if of a request. Raises Problem (422) that names at most _ERRORS_MAX wrong fields."""
+    errors = [*islice(chain(_ill_formed(body), _unknown(tx, region, body)), _ERRORS_MAX)]
     specs = []
     for k, new in enumerate(body.create):
         try:
