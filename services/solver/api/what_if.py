@@ -20,6 +20,7 @@ from libs.domain.simulation import (
     WhatIf,
 )
 from libs.store.capacity.reservations import live_names
+from libs.store.fleet.guests import load_guests
 from libs.store.fleet.known_names import hardware_types_of, known_datacenters, known_msbs, known_racks
 from libs.store.plans.simulations import load_owners
 from libs.store.platform.database import Transaction
@@ -214,8 +215,12 @@ def _unknown(tx: Transaction, region: Region, body: SimulationIn) -> Iterator[Fi
         used = [*(spec.rru or ()), *(spec.hardware_types or ())]
         named += [(f"create[{k}].spec.rru.{name}", "hardware type", name, types) for name in used]
         named += [(f"create[{k}].spec.affinity.{name}", "datacenter", name, datacenters) for name in spec.affinity]
-    for field, noun, name, known in named:
-        if name not in known:
+    unknown = [one for one in named if one[2] not in one[3]]
+    hosts = {guest.name: guest.host for guest in load_guests(tx, region.region_id)} if unknown else {}
+    for field, noun, name, known in unknown:
+        if known is owned and name in hosts:
+            yield _error(field, "not_simulated", f"{name} is a guest of {hosts[name]}: name {hosts[name]}")
+        else:
             yield unknown_name(field, noun, name, known)
     yield from wrong_limits(tx, region.region_id, body.power_limits, lambda k: f"power_limits[{k}]")
     for k, rack in enumerate(limited):

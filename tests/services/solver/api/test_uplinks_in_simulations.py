@@ -7,6 +7,7 @@ from fastapi.testclient import TestClient
 
 from libs.domain.policy import RegionPolicy
 from libs.domain.reservation import ReservationSpec
+from libs.store.capacity.reservations import create_reservation
 from libs.store.fleet.rack_uplinks import put_rack_uplinks
 from libs.store.fleet.regions import load_region
 from libs.store.platform.database import Database
@@ -75,3 +76,20 @@ def test_what_is_wrong_is_named(client: TestClient, change: dict, field: str) ->
     refused = client.post("/v1/simulations", json={"region": "west"} | change)
     assert refused.status_code == 422
     assert [error["field"] for error in refused.json()["errors"]] == [field]
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"traffic": [SENDS | {"reservation": "cache"}]}, "traffic"),
+        ({"demand": [{"reservation": "cache", "scale": 2}]}, "demand"),
+    ],
+)
+def test_a_guest_is_told_from_an_unknown_name(client: TestClient, database: Database, change: dict, field: str) -> None:
+    spec = ReservationSpec(capacity_rru=1, rru={"hw-a": 1.0}, survives_msb_loss=False, guest_of="web", guest_share=0.25)
+    with database.write() as tx:
+        region_id = load_region(tx, "west").region_id
+        create_reservation(tx, region_id, name="cache", owner="team", spec=spec, now=NOW)
+    [error] = client.post("/v1/simulations", json={"region": "west"} | change).json()["errors"]
+    assert (error["field"], error["code"]) == (f"{field}[0].reservation", "not_simulated")
+    assert error["message"] == "cache is a guest of web: name web"
