@@ -183,12 +183,8 @@ def search_together(
     if phases.is_small:
         return None
     slack = np.array([tolerance(k, value) for k, value in enumerate(before)])
-    mended, relaxation = phases.mended_and_relaxed(
-        plain,
-        counts,
-        checked=lambda found: _no_worse(lowered, found, counts, before, slack),
-        cancelled=watch.stop,
-    )
+    mended = _no_worse(lowered, phases.mended(counts), counts, before, slack)
+    relaxation = phases.relax(plain, mended, cancelled=watch.stop)
     watch.note(timed_out=relaxation.timed_out)
     exact = lowered.sound or not any(level.error for level in lowered.levels)
     joint = Joint(

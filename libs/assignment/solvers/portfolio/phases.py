@@ -15,7 +15,6 @@ import numpy as np
 
 from libs.assignment.language.arrays import Bools, Floats, Ints
 from libs.assignment.model.lowered import Lowered
-from libs.assignment.solvers.portfolio.beside import Beside
 from libs.assignment.solvers.portfolio.containers_of import shares_of
 from libs.assignment.solvers.portfolio.neighbourhoods import Search
 from libs.assignment.solvers.portfolio.relaxation import Relaxation, quiet_columns, relax, without_quiet
@@ -39,9 +38,9 @@ TIE = 0.5
 """Least saving of a step that breaks ties, as a share of the least cost that only breaks ties."""
 RELAXATION_SHARE = 0.7
 """Share of the time for the relaxation. After that the search continues without its prices."""
-PARTS_SHARE = 0.4
+PARTS_SHARE = 0.6
 """Share of the time for the relaxation in parts. Parts that are not solved by then are left out."""
-PARTS_CHANGES = 50
+PARTS_CHANGES = 120
 """Number of changes that steps evaluate in the time of a round of parts, for each count."""
 WHOLE_SHARE = 0.25
 """Share of the time left for a bound of whole objects."""
@@ -163,26 +162,6 @@ class Phases:
         self._tell(self.lowered.point_of(found))
         return found
 
-    def mended_and_relaxed(
-        self,
-        model: Model,
-        counts: Ints,
-        *,
-        checked: Callable[[Ints], Ints] = lambda found: found,
-        cancelled: Callable[[], bool] | None = None,
-    ) -> tuple[Ints, Relaxation]:
-        """Return `counts` (Q,) after `mended`, and the relaxation of `model` as `relax` finds it.
-
-        A relaxation of the whole needs no counts, so then both run at the same time.
-
-        checked  returns the counts to go on with, from those that `mended` found
-        """
-        if in_parts(self.lowered, model, self.shares) > 1:
-            begin = checked(self.mended(counts))
-            return begin, self.relax(model, begin, cancelled=cancelled)
-        with Beside(lambda ends: self.relax(model, counts, cancelled=ends), cancelled) as relaxing:
-            return checked(self.mended(counts)), relaxing.result()
-
     def relax(self, model: Model, begin: Ints, *, cancelled: Callable[[], bool] | None = None) -> Relaxation:
         """Return the relaxation of `model`, which has the same columns and rows as `self.model`.
 
@@ -193,7 +172,8 @@ class Phases:
         model = self._loud(model)
         left_s, parts = self.watch.time_left(), in_parts(self.lowered, model, self.shares)
         if parts == 1:
-            return relax(self.lowered, model, RELAXATION_SHARE * left_s, cancelled=cancelled)
+            point = self.lowered.point_of(begin)
+            return relax(self.lowered, model, RELAXATION_SHARE * left_s, begin=point, cancelled=cancelled)
         if PARTS_SHARE * left_s < PARTS_CHANGES * len(begin) * self._change_s:
             self.watch.note(timed_out=True)
             return Relaxation.unknown(self.lowered)

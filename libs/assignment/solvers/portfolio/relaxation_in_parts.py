@@ -17,6 +17,7 @@ from libs.assignment.solvers.portfolio.relaxation import Relaxation, has_steps
 from libs.assignment.solvers.portfolio.submodel import Submodel, at_prices, restrict
 from libs.assignment.solvers.portfolio.subproblem import Answer, Pool, Subproblem
 from libs.assignment.solvers.portfolio.supply_prices import with_supply
+from libs.assignment.solvers.portfolio.unpaid import missed, penalties, unpaid, without
 from libs.assignment.solvers.portfolio.unplaced_loan import sink_columns, with_lent
 from libs.mip.bound import bound_from_prices, reduced_costs
 from libs.mip.model import Model
@@ -87,6 +88,7 @@ class PartedRelaxation:
         self.solved = self.timed_out = False
         self._sink_of = sink_columns(lowered, shares.sink)
         self._known = self._sink_of >= 0
+        self._penalty = penalties(model)
         self._real = np.flatnonzero(np.bincount(lowered.container, minlength=len(lowered.problem.containers)))
         self._real = self._real[self._real != shares.sink]
 
@@ -131,12 +133,16 @@ class PartedRelaxation:
         return self._until - time.perf_counter()
 
     def _round(self, rng: np.random.Generator, parts: int) -> None:
-        """Optimise each of `parts` parts with the objects in its containers, and an equal share of unplaced objects."""
+        """Optimise each of `parts` parts with the objects in its containers, and an equal share of unplaced objects.
+
+        Leave out penalties that the point does not pay. Those that are missed are there again in the next round.
+        """
         lowered, model, known = self.lowered, self.model, self._known
-        activity = model.matrix @ self.x
+        activity, left_out = model.matrix @ self.x, unpaid(model, self._penalty, self.x)
+        lean = without(model, left_out)
         lent = np.where(known, self.x[self._sink_of], 0.0) / parts
         subs = [
-            with_lent(lowered, model, restrict(model, columns, self.x, activity), self._sink_of, lent)
+            with_lent(lowered, model, restrict(lean, columns, self.x, activity), self._sink_of, lent)
             for columns in self._dealt(rng, parts)
         ]
         paid, used = np.zeros(self.classes), np.zeros(self.classes)
@@ -152,6 +158,7 @@ class PartedRelaxation:
             supply = sub.rows < self.classes
             self.price[sub.rows[~supply]] = found.price[~supply]
             self.reduced[counts] = reduced_costs(sub.model, found.price)[: len(counts)]
+            self._penalty[sub.columns] &= ~missed(sub.model, left_out[sub.columns], found.price)
             weight = np.bincount(kind, n, self.classes)[sub.rows[supply]]
             paid[sub.rows[supply]] += weight * found.price[supply]
             used[sub.rows[supply]] += weight

@@ -240,10 +240,8 @@ class _Run:
             relaxation = joint.relaxation_of(level, model, self._most, value)
         begin, own = self.counts, relaxation is None
         if relaxation is None:
-            if joint is None:
-                begin, relaxation = phases.mended_and_relaxed(model, begin, cancelled=self.caller.cancels)
-            else:
-                relaxation = phases.relax(model, begin, cancelled=self.caller.cancels)
+            begin = phases.mended(begin) if joint is None else begin
+            relaxation = phases.relax(model, begin, cancelled=self.caller.cancels)
             self.note(timed_out=relaxation.timed_out)
             self._least = max(self._least, relaxation.bound)
         rounded = phases.start(relaxation, self.counts, begin) if joint is None else begin

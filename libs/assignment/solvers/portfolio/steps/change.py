@@ -27,7 +27,7 @@ def pass_on(n: Network, s: State, column: int, by: float) -> None:
         if s.marked[first] == 0:
             s.marked[first] = 1
             depth = n.depth[e]
-            s.list[depth, s.listed[depth]] = first
+            s.list[depth * n.elements + s.listed[depth]] = first
             s.listed[depth] += 1
 
 
@@ -46,11 +46,11 @@ def cost_of(n: Network, s: State, moves: int) -> float:
         fits &= after > n.least[column] - 0.5 and after < n.most[column] + 0.5
         total += n.cost[column] * by
         pass_on(n, s, column, by)
-    for depth in range(1, len(s.listed)):
+    for depth in range(1, n.depths):
         for k in range(s.listed[depth]):
             if not fits:
                 break
-            e = s.list[depth, k]
+            e = s.list[depth * n.elements + k]
             function, column = n.function[e], n.out[e]
             x = s.x[e] + s.change[e]
             if function == LIMIT:
@@ -80,9 +80,9 @@ def cost_of(n: Network, s: State, moves: int) -> float:
 @callee
 def drop(n: Network, s: State) -> None:
     """Discard the recorded change."""
-    for depth in range(1, len(s.listed)):
+    for depth in range(1, n.depths):
         for k in range(s.listed[depth]):
-            e = s.list[depth, k]
+            e = s.list[depth * n.elements + k]
             s.marked[e] = 0
             for other in range(e, n.last[e]):
                 s.change[other] = 0.0
@@ -95,9 +95,9 @@ def keep(n: Network, s: State) -> None:
     """Apply the recorded change."""
     for k in range(s.makes[0]):
         s.value[s.made[k]] += s.by[k]
-    for depth in range(1, len(s.listed)):
+    for depth in range(1, n.depths):
         for k in range(s.listed[depth]):
-            e = s.list[depth, k]
+            e = s.list[depth * n.elements + k]
             for other in range(e, n.last[e]):
                 s.x[other] += s.change[other]
     drop(n, s)

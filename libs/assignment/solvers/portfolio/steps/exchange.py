@@ -89,7 +89,7 @@ def may(n: Network, s: State, q: int, sign: float, opened: Bools) -> bool:
 def partner(n: Network, s: State, q: int, sign: float) -> int:
     """Return the count outside the container that gives the object that q takes, or takes the object that q gives."""
     kind = n.kind[q]
-    return other(s.giver[kind], q) if sign > 0 else other(s.taker[kind], q)
+    return other(s.giver if sign > 0 else s.taker, kind, q)
 
 
 @callee

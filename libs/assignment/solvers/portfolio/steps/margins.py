@@ -21,7 +21,7 @@ from libs.assignment.solvers.portfolio.steps.state import State, borrow_network,
 def measure(n: Network, s: State) -> None:
     """Compute all margins."""
     n, s = borrow_network(n), borrow_state(s)
-    for container in range(len(n.containers_at) - 1):
+    for container in range(n.containers):
         refresh(n, s, container)
 
 
@@ -46,12 +46,13 @@ def enter(n: Network, s: State, q: int) -> None:
     kind = n.kind[q]
     first = 2 * n.kinds_at[kind]
     count = n.kinds_at[kind + 1] - n.kinds_at[kind]
-    lift(s.givers[first : first + 2 * count], s.less, count + n.place[q], q)
-    lift(s.takers[first : first + 2 * count], s.more, count + n.place[q], q)
+    lift(s.givers, first, s.less, count + n.place[q], q)
+    lift(s.takers, first, s.more, count + n.place[q], q)
     giver, taker = s.givers[first + 1], s.takers[first + 1]
-    give_too = second(s.givers[first : first + 2 * count], s.less, count + n.place[giver])
-    take_too = second(s.takers[first : first + 2 * count], s.more, count + n.place[taker])
-    s.giver[kind, 0], s.giver[kind, 1], s.taker[kind, 0], s.taker[kind, 1] = giver, give_too, taker, take_too
+    give_too = second(s.givers, first, s.less, count + n.place[giver])
+    take_too = second(s.takers, first, s.more, count + n.place[taker])
+    s.giver[2 * kind], s.giver[2 * kind + 1] = giver, give_too
+    s.taker[2 * kind], s.taker[2 * kind + 1] = taker, take_too
     if giver != taker:
         s.step[kind] = s.less[giver] + s.more[taker]
     else:
@@ -59,21 +60,24 @@ def enter(n: Network, s: State, q: int) -> None:
 
 
 @part
-def lift(tree: Ints, cost: Floats, at: int, q: int) -> None:
-    """Update a tournament after a change at the leaf of count `q`. The winner is at place 1."""
-    tree[at] = q
+def lift(trees: Ints, first: int, cost: Floats, at: int, q: int) -> None:
+    """Update the tournament that begins at `first` after a change at the leaf of count `q`.
+
+    The winner is at place 1 of the tournament.
+    """
+    trees[first + at] = q
     while at > 1:
-        one, two = tree[at], tree[at ^ 1]
+        one, two = trees[first + at], trees[first + (at ^ 1)]
         at >>= 1
         if two < 0 or (one >= 0 and (cost[one] < cost[two] or (cost[one] == cost[two] and one < two))):
-            tree[at] = one
+            trees[first + at] = one
         else:
-            tree[at] = two
+            trees[first + at] = two
 
 
 @part
-def second(tree: Ints, cost: Floats, at: int) -> int:
-    """Return the second cheapest count of the tournament `tree`; -1: there is no second count.
+def second(trees: Ints, first: int, cost: Floats, at: int) -> int:
+    """Return the second cheapest count of the tournament that begins at `first`; -1: there is no second count.
 
     It is the cheapest of the counts that the winner has met on its way up.
 
@@ -82,7 +86,7 @@ def second(tree: Ints, cost: Floats, at: int) -> int:
     """
     best = -1
     while at > 1:
-        met = tree[at ^ 1]
+        met = trees[first + (at ^ 1)]
         if met >= 0 and cost[met] < cost_at(cost, best):
             best = met
         at >>= 1
@@ -96,7 +100,7 @@ def cost_at(cost: Floats, q: int) -> float:
 
 
 @part
-def other(best: Ints, q: int) -> int:
-    """Return the cheapest count other than q."""
-    found: int = best[0] if best[0] != q else best[1]
+def other(best: Ints, kind: int, q: int) -> int:
+    """Return the cheapest count of a class other than q."""
+    found: int = best[2 * kind] if best[2 * kind] != q else best[2 * kind + 1]
     return found

@@ -40,6 +40,8 @@ CLIP, STEP, CEIL, MOST, LIMIT = range(5)
 class Network(NamedTuple):
     """C columns, the first Q of them counts; E elements by rising depth, those of one maximum next to each other.
 
+    elements, depths      E, and the number of depths, which begin at 1, and one more
+    kinds, containers     the number of classes, and of containers
     function, out, depth  (E,)   out -1: none
     constant, low, high   (E,)
     first, last           (E,)   of a maximum: its elements; else e and e + 1
@@ -50,6 +52,10 @@ class Network(NamedTuple):
     containers_at, of_container          likewise by container
     """
 
+    elements: int
+    depths: int
+    kinds: int
+    containers: int
     function: Ints
     out: Ints
     depth: Ints
@@ -131,6 +137,10 @@ def network_of(lowered: Lowered, model: Model) -> Network:
     kinds_at = _starts(lowered.kind, len(lowered.classes.size))
     of_kind, of_container = (np.argsort(each, kind="stable") for each in (lowered.kind, lowered.container))
     return Network(
+        elements=len(out),
+        depths=int(depth.max(initial=0)) + 1,
+        kinds=len(lowered.classes.size),
+        containers=len(lowered.problem.containers),
         function=function,
         out=out,
         depth=depth[order],

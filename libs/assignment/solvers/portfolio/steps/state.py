@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from libs.assignment.kernels.jit import part
-from libs.assignment.kernels.lend import lend
+from libs.assignment.kernels.lend import pointer
 from libs.assignment.language.arrays import Floats, Ints
 from libs.assignment.solvers.portfolio.steps.network import Network
 
@@ -16,18 +16,19 @@ MOVES_MAX = 4
 
 
 class State(NamedTuple):
-    """C columns, E elements of D depths, Q counts, K classes, S containers.
+    """C columns, E elements, D depths, Q counts, K classes, S containers.
 
     value, x          (C,), (E,)
     change            (E,)  of the arguments, in the change under trial; 0 between changes
     marked            (E,)  1 if an element, or a maximum's first, is on the list of elements to visit
-    list, listed      (D + 1, E), (D + 1,)  elements to visit, by depth, and their number
+    list, listed      (D E,), (D,)  elements to visit, E places for each depth, and their number
     made, by, makes   (C,), (C,), (1,)  changed columns, their changes, and their number
     move, amount      (MOVES_MAX,)  counts that the change begins with
     more, less        (Q,)  cost of one more and of one less object in a count; inf without room
     step              (K,)  of each class the cost of the cheapest move of one object between two containers
     givers, takers    (2 Q,)  of each class a tournament of its counts, by less and by more: leaves after inner places
-    giver, taker      (K, 2)  the two counts that give, and that take, one object at the least cost; -1: none
+    giver, taker      (2 K,)  of each class the two counts that give, and that take, one object at the least cost; -1:
+                      none
     waiting           (S,)  1 if margins have changed since the last visit of a container
     tried             (1,)  number of evaluated changes
     """
@@ -56,16 +57,15 @@ class State(NamedTuple):
 
 def state_of(n: Network, value: Floats) -> State:
     """Return the state at a point (C,) of the model, without margins."""
-    columns, elements, counts, kinds = len(n.cost), len(n.out), len(n.kind), len(n.kinds_at) - 1
-    depths = int(n.depth.max(initial=0)) + 1
+    columns, elements, counts, kinds = len(n.cost), len(n.out), len(n.kind), n.kinds
     column = np.repeat(np.arange(columns), np.diff(n.start))
     return State(
         value=value.copy(),
         x=n.constant + np.bincount(n.element, n.by * value[column], elements),
         change=np.zeros(elements),
         marked=np.zeros(elements, dtype=np.int64),
-        list=np.zeros((depths, elements), dtype=np.int64),
-        listed=np.zeros(depths, dtype=np.int64),
+        list=np.zeros(n.depths * len(n.out), dtype=np.int64),
+        listed=np.zeros(n.depths, dtype=np.int64),
         made=np.zeros(columns + MOVES_MAX, dtype=np.int64),
         by=np.zeros(columns + MOVES_MAX),
         makes=np.zeros(1, dtype=np.int64),
@@ -76,63 +76,67 @@ def state_of(n: Network, value: Floats) -> State:
         step=np.full(kinds, np.inf),
         givers=np.full(2 * counts, -1),
         takers=np.full(2 * counts, -1),
-        giver=np.full((kinds, 2), -1),
-        taker=np.full((kinds, 2), -1),
-        waiting=np.ones(len(n.containers_at) - 1, dtype=np.int64),
+        giver=np.full(2 * kinds, -1),
+        taker=np.full(2 * kinds, -1),
+        waiting=np.ones(n.containers, dtype=np.int64),
         tried=np.zeros(1, dtype=np.int64),
     )
 
 
 @part
 def borrow_network(n: Network) -> Network:
-    """Return the same arrays without their owners: see incremental/borrow.py."""
+    """Return pointers to the same arrays, valid as long as the caller's arrays exist."""
     return Network(
-        lend(n.function),
-        lend(n.out),
-        lend(n.depth),
-        lend(n.constant),
-        lend(n.low),
-        lend(n.high),
-        lend(n.first),
-        lend(n.last),
-        lend(n.start),
-        lend(n.element),
-        lend(n.by),
-        lend(n.cost),
-        lend(n.least),
-        lend(n.most),
-        lend(n.kind),
-        lend(n.container),
-        lend(n.kinds_at),
-        lend(n.of_kind),
-        lend(n.place),
-        lend(n.containers_at),
-        lend(n.of_container),
+        n.elements,
+        n.depths,
+        n.kinds,
+        n.containers,
+        pointer(n.function),
+        pointer(n.out),
+        pointer(n.depth),
+        pointer(n.constant),
+        pointer(n.low),
+        pointer(n.high),
+        pointer(n.first),
+        pointer(n.last),
+        pointer(n.start),
+        pointer(n.element),
+        pointer(n.by),
+        pointer(n.cost),
+        pointer(n.least),
+        pointer(n.most),
+        pointer(n.kind),
+        pointer(n.container),
+        pointer(n.kinds_at),
+        pointer(n.of_kind),
+        pointer(n.place),
+        pointer(n.containers_at),
+        pointer(n.of_container),
     )
 
 
 @part
 def borrow_state(s: State) -> State:
-    """Return the same arrays, valid as long as the caller's exist."""
+    """Return pointers to the same arrays, valid as long as the caller's arrays exist."""
     return State(
-        lend(s.value),
-        lend(s.x),
-        lend(s.change),
-        lend(s.marked),
-        lend(s.list),
-        lend(s.listed),
-        lend(s.made),
-        lend(s.by),
-        lend(s.makes),
-        lend(s.move),
-        lend(s.amount),
-        lend(s.more),
-        lend(s.less),
-        lend(s.step),
-        lend(s.givers),
-        lend(s.takers),
-        lend(s.giver),
-        lend(s.taker),
-        lend(s.waiting),
-        lend(s.tried),
+        pointer(s.value),
+        pointer(s.x),
+        pointer(s.change),
+        pointer(s.marked),
+        pointer(s.list),
+        pointer(s.listed),
+        pointer(s.made),
+        pointer(s.by),
+        pointer(s.makes),
+        pointer(s.move),
+        pointer(s.amount),
+        pointer(s.more),
+        pointer(s.less),
+        pointer(s.step),
+        pointer(s.givers),
+        pointer(s.takers),
+        pointer(s.giver),
+        pointer(s.taker),
+        pointer(s.waiting),
+        pointer(s.tried),
     )

@@ -33,10 +33,10 @@ def take_step(n: Network, s: State, giver: int, taker: int, least: float) -> flo
 @part
 def step_of(s: State, kind: int) -> tuple[int, int]:
     """Return the giver and the taker of the cheapest step of a class."""
-    giver, taker = s.giver[kind, 0], s.taker[kind, 0]
+    giver, taker = s.giver[2 * kind], s.taker[2 * kind]
     if giver != taker:
         return giver, taker
-    give_too, take_too = s.giver[kind, 1], s.taker[kind, 1]
+    give_too, take_too = s.giver[2 * kind + 1], s.taker[2 * kind + 1]
     if cost_at(s.less, give_too) + s.more[taker] < s.less[giver] + cost_at(s.more, take_too):
         return give_too, taker
     return giver, take_too
@@ -47,7 +47,7 @@ def go_down(n: Network, s: State, least: float, steps_max: int) -> int:
     """Make steps until none saves more than `least`. Return their number."""
     for step in range(steps_max):
         best, kind = -least, -1
-        for k in range(len(s.step)):
+        for k in range(n.kinds):
             if s.step[k] < best:
                 best, kind = s.step[k], k
         if kind < 0:
