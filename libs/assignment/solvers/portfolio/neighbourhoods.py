@@ -126,7 +126,7 @@ class Search:
         """Try at most `count` neighbourhoods.
 
         End earlier if `stop` returns True. End also if the last `stall` neighbourhoods together saved less cost than
-        `stall_gain`.
+        `stall_gain`, or if no container is expected to save its share of that.
 
         pool       solves the neighbourhoods
         time_left  returns the seconds left for the solve of a neighbourhood
@@ -136,7 +136,7 @@ class Search:
         totals = deque([self.total], stall + 1)
         while True:
             while len(under_way) < IN_FLIGHT and count > 0 and not stop():
-                chosen = self._choose()
+                chosen = self._choose(stall_gain / stall)
                 if not len(chosen):
                     break
                 count -= 1
@@ -149,13 +149,14 @@ class Search:
             if len(totals) > stall and totals[0] - totals[-1] < stall_gain:
                 count = 0
 
-    def _choose(self) -> Ints:
+    def _choose(self, least: float) -> Ints:
         """Choose the container with the largest excess, and random partners that use classes that it could use.
 
         A partner with a larger excess has a higher probability. No container of an unfinished neighbourhood is chosen.
+        Choose nothing if the excess of each container, less its fatigue, is at most `least`.
         """
         score = np.where(self.busy, 0.0, self.excess * self.fatigue)
-        if score.max(initial=0.0) <= LEAST_GAIN * max(1.0, abs(self.total)):
+        if score.max(initial=0.0) <= max(least, LEAST_GAIN * max(1.0, abs(self.total))):
             return np.zeros(0, np.int64)
         worst = int(score.argmax())
         tired = bool(self.fatigue[worst] < TIRED)
