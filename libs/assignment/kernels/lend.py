@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from numba import types
+from numba.core.errors import TypingError
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
@@ -33,7 +34,11 @@ def _pointer(typing: Any, array: Any) -> Any:
     """Return a pointer to the first element of a contiguous array. The caller must keep the array alive.
 
     A call passes one number for a pointer. A pointer has no length, one dimension, and no negative indices.
+
+    Raises TypingError when a kernel is compiled for an array that is not contiguous, or has more dimensions.
     """
+    if array.layout != "C" or array.ndim != 1:
+        raise TypingError(f"no pointer to {array}: it must be contiguous and of one dimension")
 
     def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         return arrays(signature.args[0])(context, builder, given[0]).data

@@ -1,7 +1,7 @@
 """Leave penalties out of a linear program if a known point does not pay them.
 
 An interior point method begins far from its answer if a model has costs of very different sizes. It takes a quarter to
-half less time if large penalties that nobody needs to pay are left out.
+half less time without large penalties that the answer does not pay.
 """
 
 from __future__ import annotations
