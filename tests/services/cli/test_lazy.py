@@ -46,3 +46,14 @@ def test_help_waits_for_no_solver(arguments):
     loaded = json.loads(done.stdout.splitlines()[-1])
     assert "typer" in loaded
     assert not HEAVY & set(loaded)
+
+
+def test_a_command_ends_without_a_look_for_cycles_in_all_its_memory():
+    code = (
+        "import atexit, gc, sys; from services.cli.main import start\n"
+        "atexit.register(lambda: print('frozen', gc.get_freeze_count() > 0))\n"  # what is registered last runs first
+        "sys.argv[1:] = ['--help']\n"
+        "start()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "frozen True"
