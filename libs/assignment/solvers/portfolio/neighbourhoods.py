@@ -153,7 +153,7 @@ class Search:
         """Choose the container with the largest excess, and random partners that use classes that it could use.
 
         A partner with a larger excess has a higher probability. No container of an unfinished neighbourhood is chosen.
-        Choose nothing if the excess of each container, less its fatigue, is at most `least`.
+        Choose nothing if the excess of each container, times its fatigue, is at most `least`.
         """
         score = np.where(self.busy, 0.0, self.excess * self.fatigue)
         if score.max(initial=0.0) <= max(least, LEAST_GAIN * max(1.0, abs(self.total))):

@@ -139,6 +139,21 @@ def test_excess_over_the_relaxation_adds_up_to_the_gap(seed: int) -> None:
     assert gap == pytest.approx(search.total - relaxation.bound, rel=1e-3, abs=0.05)
 
 
+def test_a_neighbourhood_that_is_expected_to_gain_too_little_is_not_tried() -> None:
+    lowered, phases = lowered_world(0)
+    relaxation = relax(lowered, phases.model)
+
+    def tried(stall_gain: float) -> int:
+        search = Search(lowered, phases.model, phases.shares, relaxation, lowered.held, np.random.default_rng(0))
+        clock, stall = Clock(600.0), 3
+        gain = stall_gain * stall * search.excess.max()
+        search.run(ThreadPool(), 20, stall, gain, clock.stop, clock.time_left, lambda _: None)
+        return search.solved
+
+    assert tried(1.0) == 0
+    assert tried(0.99) > 0
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_a_part_with_all_columns_free_is_the_whole(seed: int) -> None:
     lowered, phases = lowered_world(seed)
