@@ -194,13 +194,14 @@ class _Run:
         model = lowered.at(level, self._most)
         value = model.objective(lowered.point_of(self.counts))
         none = self._least = lowered.levels[level].least(model)
+        levels = sum(one.cost.any() for one in lowered.levels[level:])
+        now = time.perf_counter()
+        self._until = now + (self._ends - now) / max(levels, 1)  # the level's own, or the search before would end it
         if joint is not None and level == joint.goals[-1]:
             self._least = max(self._least, joint.bound_of_last(lowered.values(lowered.point_of(self.counts))))
         if joint is not None and level != joint.goals[-1] and self._is_open(level, value):
             self._raise_bound(joint, level, model, value)
         if self._is_open(level, value):
-            levels = sum(one.cost.any() for one in lowered.levels[level:])
-            self._until = time.perf_counter() + (self._ends - time.perf_counter()) / levels
             self._search(level, model)
             value = model.objective(lowered.point_of(self.counts))
             if value > self._near(level, value) and self.stopped_by is StoppedBy.OPTIMAL:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from libs.assignment import Bound, CapacitySpec, Filter, Limit, Limits, MaximizeAllocationSpec, Problem, solve
 from libs.assignment.model.lower import lower
-from libs.assignment.solvers.portfolio import phases
+from libs.assignment.solvers.portfolio import phases, solver
 from libs.assignment.solvers.portfolio.joint import search_together
 from libs.assignment.solvers.portfolio.phases import Clock
 from libs.assignment.solvers.portfolio.relaxation import quiet_columns, relax, without_quiet
@@ -79,14 +81,9 @@ def test_the_search_of_all_settles_the_last_level_alone() -> None:
     assert replace(short, in_parts=False).raised(joint.counts).whole is not None
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_a_first_priority_that_no_relaxation_proves_takes_no_second_one(
-    seed: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Half an object too many or too few in a party: the relaxation sees no cost, and no answer is without it. Whole
-    objects prove that.
-    """
-    problem, relaxed = ordered(seed), []
+def half_an_object_off(seed: int) -> Problem:
+    """Return the world in which one party has half an object too many or too few: that costs 5 in whole objects."""
+    problem = ordered(seed)
     problem.add_dimension("one", 1.0)
     for bound in (Bound.MIN, Bound.MAX):
         problem.add_goal(
@@ -95,12 +92,34 @@ def test_a_first_priority_that_no_relaxation_proves_takes_no_second_one(
             priority=0,
             normalise=False,
         )
+    return problem
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_first_priority_that_no_relaxation_proves_takes_no_second_one(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The relaxation sees no cost, and no answer is without it. Whole objects prove that."""
+    problem, relaxed = half_an_object_off(seed), []
     monkeypatch.setattr(phases, "relax", lambda *given, **named: relaxed.append(1) or relax(*given, **named))
     found = solve(problem, SEARCHED, solver="portfolio", seed=seed)
     (first, last), (least, bound_of_last) = found.objective[1], found.bound[1:]
     assert (first, least) == (pytest.approx(5.0), pytest.approx(5.0, abs=1e-4))
     assert len(relaxed) == 1
     assert 0.75 * last <= bound_of_last <= last
+
+
+def test_a_priority_is_still_proven_if_the_search_of_all_takes_longer_than_its_share(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def late(lowered: Any, most: Any, counts: Any, limits: Any, seed: Any, watch: Any, *others: Any) -> Any:
+        joint = search_together(lowered, most, counts, limits, seed, watch, *others)
+        watch._until = -math.inf
+        return joint
+
+    monkeypatch.setattr(solver, "search_together", late)
+    found = solve(half_an_object_off(0), SEARCHED, solver="portfolio")
+    assert found.bound[1] == pytest.approx(5.0, abs=1e-4)
 
 
 def test_small_problems_are_solved_level_by_level() -> None:
