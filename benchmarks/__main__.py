@@ -9,6 +9,7 @@ from importlib import import_module
 BENCHES = {
     "region": "benchmarks.region:bench_region",
     "weights": "benchmarks.weights:bench_weights",
+    "resolve": "benchmarks.resolve:bench_resolve",
     "broker": "benchmarks.broker:bench_broker",
     "replacements": "benchmarks.replacements:bench_replacements",
     "imports": "benchmarks.imports:bench_imports",

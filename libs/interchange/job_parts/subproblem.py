@@ -32,6 +32,7 @@ def write_subproblem(one: Subproblem) -> bytes:
         "left_s": left_s if math.isfinite(left_s) else None,
         "searches": search is not None,
         "bounds": one.bounds,
+        "simplex": one.method == "simplex",
     }
     arrays = {name: getattr(model, name) for name in (*_COLUMNS, *_ROWS, "integer")}
     matrix = model.matrix
@@ -65,6 +66,7 @@ def read_subproblem(content: bytes) -> Subproblem:
             until=math.inf if left_s is None else time.perf_counter() + float(left_s),
             search=_search(numbers, arrays, rows, columns) if numbers["searches"] else None,
             bounds=bool(numbers["bounds"]),
+            method="simplex" if numbers.get("simplex") else "ipm",
         )
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise NotReadable(f"it is no subproblem: {error}") from error

@@ -141,14 +141,14 @@ class Joint:
         most   the values that the levels above must not exceed
         value  the present value of the level
         """
-        point, lowered = self.relaxation.point, self.phases.lowered
+        point, lowered = self.relaxation.plan, self.phases.lowered
         if point is None:
             return None
         *above, relaxed = lowered.values(point)[: level + 1]
         tolerance, least = lowered.compiled.tolerance, lowered.levels[level].least(model)
         if any(now > limit + tolerance(k, limit) for k, (now, limit) in enumerate(zip(above, most, strict=True))):
             return None
-        return self.relaxation.at_least(model.cost, least) if relaxed <= least + NEGLIGIBLE * (value - least) else None
+        return self.relaxation.at_least(model, least) if relaxed <= least + NEGLIGIBLE * (value - least) else None
 
 
 def search_together(
@@ -204,8 +204,8 @@ def search_together(
         else None,
     )
     relaxed(joint)
-    if relaxation.point is not None:  # gains are then relative to the plain sum, not to the larger weighted one
-        phases.count_from(plain.objective(relaxation.point), relaxation.point)
+    if relaxation.plan is not None:  # gains are then relative to the plain sum, not to the larger weighted one
+        phases.count_from(plain.objective(relaxation.plan), relaxation.plan)
 
     with Beside(relaxation.raised, watch.stop) as raising:
 

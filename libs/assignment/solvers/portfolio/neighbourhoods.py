@@ -113,6 +113,11 @@ class Search:
         """Return the counts of the point, rounded to whole numbers, (Q,)."""
         return np.asarray(np.rint(self.x[: self.width]), dtype=np.int64)
 
+    def raise_least(self, containers: Ints, least: Floats) -> None:
+        """Let the containers cost at least `least` each, net of prices, so that their excess is what could be saved."""
+        self._excess.least[containers] = np.maximum(self._excess.least[containers], least)
+        self.excess = self._excess.at(self.x)
+
     def run(
         self,
         pool: Pool,

@@ -27,7 +27,8 @@ QUIET = 1e-4
 class Relaxation:
     """The result of a relaxation of a model with K classes, Q counts, C columns and N rows.
 
-    fractional  (Q,) or None   the counts in fractions of objects; None if the solve ended before it had a plan
+    fractional  (Q,) or None   the counts in fractions of objects; None if the solve ended before it had a plan, or
+                               went container by container
     price       (K,)           cost of one more object of a class: below 0 if one more object would be useful
     reduced     (Q,)           reduced cost of a count: the least cost of one more object in the count, less the price
                                of the object
@@ -37,7 +38,7 @@ class Relaxation:
     timed_out   bool           whether the clock or the caller ended the solve
     rows        (N,) or None   the row prices of the bound; None without a bound
     raw         (C,) or None   the values of all columns as a solver found them, in which steps may be fractions and
-                               parts may disagree. None without steps, or without a plan
+                               parts may disagree. None if it is `point`, or there is no plan
     raising     function or None  returns this relaxation with a better bound, for more work; see `raised`
     """
 
@@ -64,6 +65,11 @@ class Relaxation:
             timed_out=False,
         )
 
+    @property
+    def plan(self) -> Floats | None:
+        """Return the values of all columns in a plan, (C,), in which parts may disagree; None without any."""
+        return self.raw if self.point is None else self.point
+
     def raised(self, ends: Callable[[], bool]) -> Relaxation:
         """Return this relaxation with a better bound if more work gives one.
 
@@ -71,13 +77,14 @@ class Relaxation:
         """
         return self if self.raising is None else self.raising(ends)
 
-    def at_least(self, cost: Floats, least: float) -> Relaxation:
-        """Return the relaxation of the objective `cost` (C,), which has its least value `least` at this point.
+    def at_least(self, model: Model, least: float) -> Relaxation:
+        """Return the relaxation of `model`, which has its least value `least` at this point.
 
         Prices of 0 prove that bound, so no solver is needed.
         """
         counts, classes = len(self.reduced), len(self.price)
-        return replace(self, price=np.zeros(classes), reduced=cost[:counts], bound=least, rows=None, raising=None)
+        price, rows = np.zeros(classes), np.zeros(len(model.row_lower))
+        return replace(self, price=price, reduced=model.cost[:counts], bound=least, rows=rows, raising=None)
 
 
 def relax(

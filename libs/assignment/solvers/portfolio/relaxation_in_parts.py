@@ -14,7 +14,8 @@ from libs.assignment.language.arrays import Floats, Ints
 from libs.assignment.model.lowered import Lowered
 from libs.assignment.solvers.portfolio.containers_of import Shares
 from libs.assignment.solvers.portfolio.relaxation import Relaxation, has_steps
-from libs.assignment.solvers.portfolio.submodel import Submodel, at_prices, restrict
+from libs.assignment.solvers.portfolio.relaxation_by_container import parts_at_prices
+from libs.assignment.solvers.portfolio.submodel import Submodel, restrict
 from libs.assignment.solvers.portfolio.subproblem import Answer, Pool, Subproblem
 from libs.assignment.solvers.portfolio.supply_prices import with_supply
 from libs.assignment.solvers.portfolio.unpaid import missed, penalties, unpaid, without
@@ -173,12 +174,11 @@ class PartedRelaxation:
         its own supply. A container that is not solved before `ends` keeps the prices of its part. One part is solved
         at a time, so that the search beside it keeps its processor.
         """
-        activity, price = self.model.matrix @ self.x, self.price.copy()
-        for columns in self._dealt(rng, self.parts):
+        price, dealt = self.price.copy(), self._dealt(rng, self.parts)
+        for sub in parts_at_prices(self.lowered, self.model, dealt, self.x, price[: self.classes]):
             if ends():
                 break
-            sub = at_prices(self.lowered, restrict(self.model, columns, self.x, activity), price[: self.classes])
-            answer = self.pool.submit(Subproblem(model=sub.model, until=math.inf), ends).result()
+            answer = self.pool.submit(Subproblem(model=sub.model, until=math.inf, method="simplex"), ends).result()
             if answer.price is not None and answer.optimal:
                 price[sub.rows] = answer.price
         bound, rows = self._bounding(price)

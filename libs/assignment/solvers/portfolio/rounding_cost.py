@@ -23,7 +23,7 @@ class Excess:
     def __init__(self, lowered: Lowered, model: Model, shares: Shares, relaxation: Relaxation) -> None:
         self.lowered, self.model, self.shares, self.relaxation = lowered, model, shares, relaxation
         self.least = np.zeros(len(lowered.problem.containers))
-        if relaxation.fractional is not None:
+        if relaxation.fractional is not None or relaxation.raw is not None:
             self.least = self._paid(_relaxed(lowered, relaxation))
 
     def at(self, x: Floats) -> Floats:
@@ -48,10 +48,12 @@ class Excess:
 
 
 def _relaxed(lowered: Lowered, relaxation: Relaxation) -> Floats:
-    """Return the point (C,) of a relaxation that has a plan.
+    """Return the point (C,) of a relaxation that has one.
 
-    It follows from the fractional counts, unless the model has steps. A relaxation pays for a part of a step, and by
-    definition a fraction of an object makes a whole step: then no container would seem to cost more than it must.
+    It is the point as the solver found it, if that is known. A relaxation pays for a part of a step, and by definition
+    a fraction of an object makes a whole step: then no container would seem to cost more than it must.
     """
+    if relaxation.raw is not None:
+        return relaxation.raw
     assert relaxation.fractional is not None
-    return lowered.point_of(relaxation.fractional) if relaxation.raw is None else relaxation.raw
+    return lowered.point_of(relaxation.fractional)

@@ -23,7 +23,7 @@ def solve_subproblem(one: Subproblem, cancelled: Callable[[], bool] | None = Non
     """Return the answer to `one`. It depends on nothing else, unless the time is up or `cancelled` returns True."""
     if one.search is not None:
         return (_bounded if one.bounds else _searched)(one.model, one.search, one.until, cancelled)
-    found = solve_lp(one.model, "ipm", Limits(time_s_max=one.until - time.perf_counter()), cancelled=cancelled)
+    found = solve_lp(one.model, one.method, Limits(time_s_max=one.until - time.perf_counter()), cancelled=cancelled)
     return Answer(x=found.x, price=found.price, optimal=found.optimal, timed_out=found.timed_out)
 
 

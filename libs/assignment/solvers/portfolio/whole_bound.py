@@ -56,18 +56,60 @@ def whole_bound(
     bound, price = bound_from_prices(model, price), usable_prices(model, price)
     if not math.isfinite(bound) or not shares.separable or model.matrix.shape[0] != lowered.model.matrix.shape[0]:
         return bound, False
-    activity, classes = model.matrix @ x, len(lowered.classes.size)
     rest = REST * max(1.0, abs(bound))
-    chosen = _dearest(lowered, shares, _slack(model, shares, price, x, activity), rest)
+    chosen = _dearest(lowered, shares, _slack(model, shares, price, x, model.matrix @ x), rest)
+    subs, found = _solved(lowered, model, shares, price, x, chosen, rest, pool, until, cancelled)
+    gained = sum(_gained(sub, price, x, answer) for sub, answer in zip(subs, found, strict=True))
+    return bound + gained, any(answer.timed_out for answer in found)
+
+
+def whole_least(
+    lowered: Lowered,
+    model: Model,
+    shares: Shares,
+    price: Floats,
+    x: Floats,
+    chosen: Ints,
+    *,
+    pool: Pool,
+    until: float,
+    cancelled: Callable[[], bool] | None = None,
+) -> tuple[Floats, bool]:
+    """Return the least cost (k,) of each container `chosen` (k,) in whole objects, net of the prices of its objects.
+
+    It is a lower bound. Return also whether the clock ended the search for one. Arguments as in `whole_bound`.
+    """
+    price = usable_prices(model, price)
+    rest = REST * max(1.0, abs(bound_from_prices(model, price)))
+    subs, found = _solved(lowered, model, shares, price, x, chosen, rest, pool, until, cancelled)
+    most = [float((sub.model.cost * x[sub.columns]).sum()) for sub in subs]
+    least = [min(answer.bound, cost) for answer, cost in zip(found, most, strict=True)]
+    return np.array(least), any(answer.timed_out for answer in found)
+
+
+def _solved(
+    lowered: Lowered,
+    model: Model,
+    shares: Shares,
+    price: Floats,
+    x: Floats,
+    chosen: Ints,
+    rest: float,
+    pool: Pool,
+    until: float,
+    cancelled: Callable[[], bool] | None,
+) -> tuple[list[Submodel], list[Answer]]:
+    """Return the programs of the containers `chosen` at the prices `price` (N,), and the answers of their trees.
+
+    rest  what all trees together may leave open
+    """
+    activity, classes, parts = model.matrix @ x, len(lowered.classes.size), max(len(chosen), 1)
     subs = [restrict(model, np.flatnonzero(shares.of(chosen[k : k + 1])), x, activity) for k in range(len(chosen))]
     subs = [at_prices(lowered, sub, price[:classes]) for sub in subs]
-    parts = max(len(subs), 1)
     nodes_max = min(max(NODES // parts, NODES_MIN), NODES_MAX)
     trees = [_tree(sub, price[sub.rows], x[sub.columns], nodes_max, rest / parts) for sub in subs]
     asked = [Subproblem(model=model, until=until, search=search, bounds=True) for model, search in trees]
-    found = [each.result() for each in [pool.submit(one, cancelled) for one in asked]]
-    gained = sum(_gained(sub, price, x, answer) for sub, answer in zip(subs, found, strict=True))
-    return bound + gained, any(answer.timed_out for answer in found)
+    return subs, [each.result() for each in [pool.submit(one, cancelled) for one in asked]]
 
 
 def _slack(model: Model, shares: Shares, price: Floats, x: Floats, activity: Floats) -> Floats:

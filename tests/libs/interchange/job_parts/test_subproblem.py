@@ -27,6 +27,10 @@ def relaxation(seed: int) -> Subproblem:
     return Subproblem(model=knapsack(seed), until=math.inf)
 
 
+def vertex(seed: int) -> Subproblem:
+    return Subproblem(model=knapsack(seed), until=math.inf, method="simplex")
+
+
 def search(seed: int) -> Subproblem:
     start = CountSearch(start=np.zeros(12), counts=12, loose=np.array([1]), nodes_max=50, absolute_gap=1e-6, seed=3)
     return Subproblem(model=knapsack(seed), until=time.perf_counter() + 600.0, search=start)
@@ -36,11 +40,12 @@ def bound(seed: int) -> Subproblem:
     return replace(search(seed), bounds=True)
 
 
-@pytest.mark.parametrize(("make", "has_point"), [(relaxation, True), (search, True), (bound, False)])
+@pytest.mark.parametrize(("make", "has_point"), [(relaxation, True), (vertex, True), (search, True), (bound, False)])
 @pytest.mark.parametrize("seed", range(3))
 def test_the_answer_elsewhere_is_the_answer_here(make: Callable[[int], Subproblem], has_point: bool, seed: int) -> None:
     asked = make(seed)
     here, read = solve_subproblem(asked), read_subproblem(write_subproblem(asked))
+    assert read.method == asked.method
     there = read_answer(write_answer(solve_subproblem(read)), asked)
     assert (here.x is not None) == (there.x is not None) == has_point
     if here.x is not None:

@@ -68,7 +68,7 @@ def test_an_objective_at_its_least_needs_no_prices(seed: int) -> None:
     lowered, _, above, relaxation = levels_of(seed)
     assert relaxation.point is not None
     least = lowered.levels[1].least(above)
-    known = relaxation.at_least(above.cost, least)
+    known = relaxation.at_least(above, least)
     assert known.fractional is relaxation.fractional
     assert known.bound == least
     assert (known.reduced == above.cost[: len(lowered.kind)]).all()

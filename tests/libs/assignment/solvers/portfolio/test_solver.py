@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from libs.assignment.language.arrays import Ints
 from libs.assignment.language.errors import BadValues
 from libs.assignment.language.flavour import Flavour
 from libs.assignment.language.matrices import csr
@@ -40,11 +41,15 @@ PARTIES, HALLS = 6, 4
 SEARCHED = PortfolioLimits(exact_columns_max=0)
 
 
-def world(seed: int, objects: int = 90) -> Problem:
-    """Return objects of three kinds in four halls. Six parties that must survive a hall's loss want some of them."""
+def world(seed: int, objects: int = 90, *, begin: Ints | None = None) -> Problem:
+    """Return objects of three kinds in four halls. Six parties that must survive a hall's loss want some of them.
+
+    They begin at random, or as in `begin` (objects,).
+    """
     rng = np.random.default_rng(seed)
     kind, hall = rng.integers(3, size=objects), rng.integers(HALLS, size=objects)
     initial = rng.integers(PARTIES + 1, size=objects)
+    initial = initial if begin is None else begin
     problem = Problem(objects=objects, containers=PARTIES + 1, initial=initial)
     problem.add_scope("party", np.append(np.arange(PARTIES), -1), PARTIES)
     problem.add_partition("hall", hall, HALLS)

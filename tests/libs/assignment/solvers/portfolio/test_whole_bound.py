@@ -22,13 +22,17 @@ from libs.assignment import (
 from libs.assignment.model.lower import lower
 from libs.assignment.solvers.portfolio import whole_bound as module
 from libs.assignment.solvers.portfolio.containers_of import shares_of
+from libs.assignment.solvers.portfolio.neighbourhoods import Search
+from libs.assignment.solvers.portfolio.phases import Clock, Phases
 from libs.assignment.solvers.portfolio.relaxation import relax
+from libs.assignment.solvers.portfolio.submodel import at_prices, restrict
 from libs.assignment.solvers.portfolio.thread_pool import ThreadPool
-from libs.assignment.solvers.portfolio.whole_bound import whole_bound
+from libs.assignment.solvers.portfolio.whole_bound import whole_bound, whole_least
+from libs.assignment.solvers.settings import PortfolioLimits
 from libs.mip.highs import Limits as MipLimits
-from libs.mip.highs import solve_mip
+from libs.mip.highs import solve_lp, solve_mip
 from tests.libs.assignment.solvers.portfolio.test_joint import ordered
-from tests.libs.assignment.solvers.portfolio.test_solver import world
+from tests.libs.assignment.solvers.portfolio.test_solver import PARTIES, world
 
 SEARCHED = Limits(exact_columns_max=0)
 
@@ -65,6 +69,37 @@ def test_it_is_never_above_the_best_answer_and_never_below_the_bound_of_fraction
 def test_any_prices_give_a_bound(seed: int, factor: float) -> None:
     _, whole, best = bounds(world(seed, objects=40), factor)
     assert whole <= best + 1e-4
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_container_costs_at_least_its_whole_objects(seed: int) -> None:
+    lowered = lower(world(seed, objects=40))
+    model = lowered.at(1, (0.0,))
+    shares, relaxation, x = shares_of(lowered, model.cost), relax(lowered, model), lowered.point_of(lowered.held)
+    assert relaxation.rows is not None
+    chosen = np.arange(PARTIES)
+    with ThreadPool() as pool:
+        least, timed_out = whole_least(lowered, model, shares, relaxation.rows, x, chosen, pool=pool, until=math.inf)
+    assert not timed_out
+    price, activity = relaxation.rows[: len(lowered.classes.size)], model.matrix @ x
+    for k, found in zip(chosen, least, strict=True):
+        columns = np.flatnonzero(shares.of(chosen[k : k + 1]))
+        sub = at_prices(lowered, restrict(model, columns, x, activity), price).model
+        best = solve_mip(sub, MipLimits(relative_gap=0.0)).objective
+        assert solve_lp(sub).objective - 1e-4 <= found <= best + 1e-4
+
+
+def test_a_penalty_that_nobody_avoids_is_no_excess() -> None:
+    lowered = lower(tiny())
+    phases = Phases(lowered, lowered.at(1, (0.0,)), PortfolioLimits(exact_columns_max=0), 0, Clock(60.0), ThreadPool())
+    relaxation = relax(lowered, phases.model)
+    counts = lowered.counts(np.asarray(solve(lowered.problem, solver="portfolio").assignment))
+    search = Search(lowered, phases.model, phases.shares, relaxation, counts, np.random.default_rng(0))
+    before = search.excess.copy()
+    phases._raise_least(search)
+    assert before.max() > 0.1
+    assert search.excess.max() < 0.2 * before.max()
+    assert (search.excess >= 0).all()
 
 
 def tiny(needs: float = 0.5) -> Problem:

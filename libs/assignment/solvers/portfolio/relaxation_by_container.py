@@ -1,0 +1,96 @@
+"""Relax container by container, for problems whose answer has hardly changed since the last solve.
+
+A relaxation finds the prices of supply at which all containers together want as many objects as there are. If few
+objects must move, most containers keep what they have, and prices hardly matter for them. So one step of coordinate
+ascent from prices of 0 comes within a percent of the best bound, in a tenth of the time: the best prices of each
+container's own rows, and then the best prices of supply for these (supply_prices.py). By weak duality the bound holds
+for any prices.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from libs.assignment.language.arrays import Floats, Ints
+from libs.assignment.model.lowered import Lowered
+from libs.assignment.solvers.portfolio.containers_of import Shares
+from libs.assignment.solvers.portfolio.relaxation import Relaxation
+from libs.assignment.solvers.portfolio.submodel import Submodel, at_prices, restrict
+from libs.assignment.solvers.portfolio.subproblem import Pool, Subproblem
+from libs.assignment.solvers.portfolio.supply_prices import with_supply
+from libs.assignment.solvers.portfolio.unpaid import penalties
+from libs.mip.bound import bound_from_prices, reduced_costs
+from libs.mip.model import Model
+
+CONTAINERS = 25
+"""Containers in one linear program: with fewer, the overhead counts, and with more, its time grows faster than it."""
+FEW = 0.03
+"""Most objects that mending may have moved, as a share of all, for the step to be tried."""
+NEAR = 0.05
+"""Most that the mended counts may cost above the bound, as a share of it, without penalties, for it to be enough."""
+
+
+def relax_by_container(
+    lowered: Lowered,
+    model: Model,
+    shares: Shares,
+    time_s_max: float = np.inf,
+    *,
+    begin: Ints,
+    pool: Pool,
+    cancelled: Callable[[], bool] | None = None,
+) -> Relaxation:
+    """Return prices and a bound, without a fractional plan.
+
+    model  `lowered.model`, or a result of `lowered.at`. No row except supply may couple two containers
+    begin  (Q,) the counts of containers that are not solved in time
+    pool   solves the containers
+    """
+    until = time.perf_counter() + time_s_max
+    x, rows, timed_out = lowered.point_of(begin), with_supply(lowered, model, np.zeros(len(model.row_lower))), False
+    raw, classes, width = x.copy(), len(lowered.classes.size), len(lowered.kind)
+    real = np.flatnonzero(np.bincount(lowered.container, minlength=len(lowered.problem.containers)))
+    real = real[real != shares.sink]
+    groups = [shares.of(some) for some in np.array_split(real, -(-len(real) // CONTAINERS))]
+    subs = list(parts_at_prices(lowered, model, [np.flatnonzero(group) for group in groups], x, rows[:classes]))
+    found = [pool.submit(Subproblem(model=sub.model, until=until, method="simplex"), cancelled) for sub in subs]
+    for sub, one in zip(subs, found, strict=True):
+        answer = one.result()
+        timed_out |= answer.timed_out
+        if answer.x is not None and answer.price is not None and answer.optimal:
+            raw[sub.columns], rows[sub.rows] = answer.x, answer.price
+    rows = with_supply(lowered, model, rows)
+    return Relaxation(
+        fractional=None,
+        price=rows[:classes],
+        reduced=reduced_costs(model, rows)[:width],
+        point=None,
+        raw=raw,
+        bound=bound_from_prices(model, rows),
+        rows=rows,
+        timed_out=timed_out,
+    )
+
+
+def parts_at_prices(lowered: Lowered, model: Model, parts: list[Ints], x: Floats, price: Floats) -> Iterator[Submodel]:
+    """Yield the program of each part with the columns `parts`, in which objects have the prices `price` (K,).
+
+    x  (C,) the values of all other columns
+    """
+    activity = model.matrix @ x
+    for columns in parts:
+        yield at_prices(lowered, restrict(model, columns, x, activity), price)
+
+
+def is_little_changed(lowered: Lowered, counts: Ints) -> bool:
+    """Return whether at most FEW of all objects are elsewhere in `counts` (Q,) than at the start of the problem."""
+    return bool(np.abs(counts - lowered.held).sum() / 2 <= FEW * lowered.classes.size.sum())
+
+
+def is_near(model: Model, point: Floats, bound: float) -> bool:
+    """Return whether `point` (C,) costs at most NEAR above `bound`, apart from penalties that it pays."""
+    cost = np.where(penalties(model), 0.0, model.cost)
+    return bool(np.isfinite(bound) and cost @ point + model.offset - bound <= NEAR * abs(bound))

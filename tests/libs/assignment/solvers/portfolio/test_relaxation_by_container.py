@@ -1,0 +1,121 @@
+"""A step from container to container gives valid bounds, and spares a little changed problem its relaxation."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from libs.assignment import Limits, solve
+from libs.assignment.language.arrays import Ints
+from libs.assignment.language.problem import Problem
+from libs.assignment.model.lower import lower
+from libs.assignment.solvers.portfolio import phases, relaxation_by_container
+from libs.assignment.solvers.portfolio.phases import Clock, Phases
+from libs.assignment.solvers.portfolio.relaxation import relax
+from libs.assignment.solvers.portfolio.relaxation_by_container import is_little_changed, is_near, relax_by_container
+from libs.assignment.solvers.portfolio.thread_pool import ThreadPool
+from libs.assignment.solvers.settings import PortfolioLimits
+from libs.mip.bound import bound_from_prices
+from tests.libs.assignment.solvers.portfolio.test_solver import PARTIES, lowered_world, world
+from tests.libs.assignment.solvers.portfolio.test_whole_bound import tiny
+
+SEARCHED = Limits(exact_columns_max=0)
+
+
+def after_change(seed: int, assignment: Ints) -> Problem:
+    """Return the world after `assignment` (2000,) was carried out, and 1 % of its objects went back to the pool."""
+    begin = assignment.copy()
+    begin[np.random.default_rng(seed + 99).choice(len(begin), len(begin) // 100, replace=False)] = PARTIES
+    return world(seed, len(begin), begin=begin)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_bound_is_never_above_that_of_the_relaxation(seed: int) -> None:
+    lowered, searched = lowered_world(seed)
+    model, whole = searched.model, relax(lowered, searched.model)
+    found = relax_by_container(lowered, model, searched.shares, begin=lowered.held, pool=ThreadPool())
+    assert -np.inf < found.bound <= whole.bound + 1e-4
+    assert found.rows is not None
+    assert found.bound == bound_from_prices(model, found.rows)
+    assert (found.fractional, found.point) == (None, None)
+    assert found.raw is not None
+    assert not found.timed_out
+
+
+def test_without_time_the_bound_still_holds() -> None:
+    lowered, searched = lowered_world(1)
+    model, whole = searched.model, relax(lowered, searched.model)
+    found = relax_by_container(lowered, model, searched.shares, -1.0, begin=lowered.held, pool=ThreadPool())
+    assert found.timed_out
+    assert -np.inf < found.bound <= whole.bound + 1e-4
+    assert found.raw is not None
+    assert np.array_equal(found.raw, lowered.point_of(lowered.held))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_little_changed_problem_is_solved_without_a_relaxation(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = solve(world(seed, 2_000), SEARCHED, solver="portfolio")
+    changed = after_change(seed, first.assignment)
+    monkeypatch.setattr(relaxation_by_container, "FEW", 0.0)
+    whole = solve(changed, SEARCHED, solver="portfolio")
+    monkeypatch.undo()
+
+    def refused(*_: object, **__: object) -> None:
+        raise AssertionError("relaxed")
+
+    for name in ("relax", "relax_in_parts"):
+        monkeypatch.setattr(phases, name, refused)
+    found = solve(changed, SEARCHED, solver="portfolio")
+    assert found.broken[1] == 0
+    assert found.bound[1] <= whole.objective[1][0] + 1e-6
+    assert found.bound[1] >= 0.98 * whole.bound[1]
+    assert found.objective[1][0] <= 1.02 * whole.objective[1][0]
+    with pytest.raises(AssertionError, match="relaxed"):
+        solve(world(seed, 2_000), SEARCHED, solver="portfolio")
+
+
+def test_a_bound_that_is_far_is_not_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    changed = after_change(1, solve(world(1, 2_000), SEARCHED, solver="portfolio").assignment)
+    relaxed, asked = phases.relax, []
+    monkeypatch.setattr(phases, "relax", lambda *a, **k: asked.append(1) or relaxed(*a, **k))
+    solve(changed, SEARCHED, solver="portfolio")
+    assert not asked
+    monkeypatch.setattr(relaxation_by_container, "NEAR", 0.0)
+    solve(changed, SEARCHED, solver="portfolio")
+    assert asked
+
+
+def test_near_is_told_without_penalties() -> None:
+    _, searched = lowered_world(1)
+    model = replace(searched.model, cost=np.zeros_like(searched.model.cost), offset=0.0)
+    model.cost[:3] = 1.0, 1.0, 1_000.0
+    point = np.zeros_like(model.cost)
+    point[:3] = 50.0, 52.0, 1.0
+    assert is_near(model, point, 100.0)
+    assert not is_near(model, point, 97.0)
+    assert not is_near(model, point, -np.inf)
+
+
+def test_little_is_a_share_of_the_objects() -> None:
+    lowered = lower(world(1, 200))
+    counts = lowered.held.copy()
+    counts[0] += 12  # 6 objects that move are 12 counts of difference
+    assert is_little_changed(lowered, counts)
+    counts[0] += 1
+    assert not is_little_changed(lowered, counts)
+
+
+def test_penalties_that_no_plan_avoids_are_told_from_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In whole objects each party pays 1, because it needs two of which half would do. Nothing costs it 25."""
+    monkeypatch.setattr(phases, "penalties", lambda model: model.cost > 0)
+    lowered = lower(tiny())
+    limits = PortfolioLimits(exact_columns_max=0)
+    searched = Phases(lowered, lowered.at(1, (0.0,)), limits, 0, Clock(60.0), ThreadPool())
+    best = lowered.counts(np.asarray(solve(tiny(), solver="portfolio").assignment))
+    assert searched.cost(best) == pytest.approx(2.0)
+    assert searched._must_pay(searched.model, best)
+    assert not searched._must_pay(searched.model, lowered.held)
+    monkeypatch.setattr(phases, "PAYING_MAX", 1)
+    assert not searched._must_pay(searched.model, best)
