@@ -10,6 +10,7 @@ from scipy import sparse
 from libs.assignment.language.arrays import Bools, Floats, Ints
 from libs.assignment.language.matrices import Matrix, csr
 from libs.assignment.model.lowered import Lowered
+from libs.mip.model import Model
 
 HOPS_MAX = 10
 """Most rows on the way from a count to another column. A column farther from all counts belongs to no container."""
@@ -35,6 +36,14 @@ class Shares:
     separable: bool
     sink: int
     _by_container: Matrix
+
+    def separates(self, model: Model) -> bool:
+        """Return whether only supply couples containers in `model`.
+
+        The model has the columns and rows of the lowered one. A further row, which keeps the value of a higher
+        priority, couples all containers.
+        """
+        return self.separable and model.matrix.shape[0] == self.rows.shape[0]
 
     def of(self, containers: Ints) -> Bools:
         """Return for each column whether it belongs to one of `containers`, (C,)."""

@@ -94,7 +94,7 @@ class Search:
         self.lowered, self.model, self.shares, self.rng = lowered, model, shares, rng
         self.effort = effort or Effort()
         self.relaxation = relaxation
-        self.separable = shares.separable and model.matrix.shape[0] == lowered.model.matrix.shape[0]
+        self.separable = shares.separates(model)
         self.width, self.classes = len(lowered.kind), len(lowered.classes.size)
         containers = len(lowered.problem.containers)
         self.fatigue, self.busy = np.ones(containers), np.zeros(containers, dtype=np.bool_)

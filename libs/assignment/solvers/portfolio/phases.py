@@ -18,18 +18,13 @@ from libs.assignment.model.lowered import Lowered
 from libs.assignment.solvers.portfolio.containers_of import shares_of
 from libs.assignment.solvers.portfolio.neighbourhoods import Search
 from libs.assignment.solvers.portfolio.relaxation import Relaxation, quiet_columns, relax, without_quiet
-from libs.assignment.solvers.portfolio.relaxation_by_container import (
-    is_little_changed,
-    is_near,
-    relax_by_container,
-)
+from libs.assignment.solvers.portfolio.relaxation_by_container import relax_little_changed
 from libs.assignment.solvers.portfolio.relaxation_in_parts import in_parts, relax_in_parts
 from libs.assignment.solvers.portfolio.repair import is_broken, restored
 from libs.assignment.solvers.portfolio.rounding import round_counts
 from libs.assignment.solvers.portfolio.rounding_cost import Excess
 from libs.assignment.solvers.portfolio.steps.descent import Walk
 from libs.assignment.solvers.portfolio.subproblem import Pool
-from libs.assignment.solvers.portfolio.unpaid import penalties, unpaid
 from libs.assignment.solvers.portfolio.whole_bound import whole_bound, whole_least
 from libs.assignment.solvers.settings import PortfolioLimits
 from libs.mip.highs import FINE, Limits, solve_mip
@@ -50,10 +45,6 @@ PARTS_CHANGES = 120
 """Number of changes that steps evaluate in the time of a round of parts, for each count."""
 WHOLE_SHARE = 0.25
 """Share of the time left for a bound of whole objects."""
-PAYING_MAX = 50
-"""Most containers that pay penalties for which it is asked whether they must."""
-SAME = 1e-4
-"""Share of penalties that may be avoidable after all, because trees widen rows a little (FEASIBLE)."""
 LARGE = 0.1
 """Share of the excess of all containers. One with more is bounded in whole objects before the neighbourhoods."""
 Proof = Callable[[Ints], bool]
@@ -183,10 +174,13 @@ class Phases:
         solved: steps alone gain more. The expectation follows from the time of `mended`, so it follows the machine.
         """
         model = self._loud(model)
-        if is_little_changed(self.lowered, begin) and not self.is_small and self._by_container(model):
-            found = self._relax_by_container(model, begin, cancelled)
-            self.watch.note(timed_out=found.timed_out)
-            if is_near(model, self.lowered.point_of(begin), found.bound) and self._must_pay(model, begin):
+        if not self.is_small and self.shares.separates(model):
+            limit_s = RELAXATION_SHARE * self.watch.time_left()
+            found, timed_out = relax_little_changed(
+                self.lowered, model, self.shares, limit_s, begin=begin, pool=self.pool, cancelled=cancelled
+            )
+            self.watch.note(timed_out=timed_out)
+            if found is not None:
                 return found
         left_s, parts = self.watch.time_left(), in_parts(self.lowered, model, self.shares)
         if parts == 1:
@@ -206,40 +200,6 @@ class Phases:
             seed=self.seed,
             cancelled=cancelled,
         )
-
-    def _relax_by_container(self, model: Model, begin: Ints, cancelled: Callable[[], bool] | None) -> Relaxation:
-        limit_s = RELAXATION_SHARE * self.watch.time_left()
-        return relax_by_container(
-            self.lowered, model, self.shares, limit_s, begin=begin, pool=self.pool, cancelled=cancelled
-        )
-
-    def _must_pay(self, model: Model, counts: Ints) -> bool:
-        """Return whether no plan of whole objects avoids the penalties that `counts` (Q,) pay in `model`.
-
-        Otherwise a rounded relaxation may avoid them, where steps and neighbourhoods could not.
-        """
-        point, dear = self.lowered.point_of(counts), penalties(model)
-        paid = np.where(dear, model.cost * (point - model.lower), 0.0)
-        paying = np.flatnonzero(self.shares.columns.T @ (dear & ~unpaid(model, dear, point)).astype(np.float64))
-        if not len(paying) or len(paying) > PAYING_MAX:
-            return not len(paying)
-        least, timed_out = whole_least(
-            self.lowered,
-            replace(model, cost=np.where(dear, model.cost, 0.0)),
-            self.shares,
-            np.zeros(len(model.row_lower)),
-            point,
-            paying,
-            pool=self.pool,
-            until=time.perf_counter() + WHOLE_SHARE * self.watch.time_left(),
-            cancelled=self.watch.stop,
-        )
-        self.watch.note(timed_out=timed_out)
-        return bool(paid.sum() <= least.sum() + SAME * paid.sum())
-
-    def _by_container(self, model: Model) -> bool:
-        """Return whether only supply couples containers. A row that holds a higher priority couples all."""
-        return self.shares.separable and model.matrix.shape[0] == self.lowered.model.matrix.shape[0]
 
     def _tell(self, point: Floats) -> None:
         """Tell the watch a point (C,), unless a cheaper one was told before."""
@@ -344,7 +304,7 @@ class Phases:
         """
         relaxation, excess = search.relaxation, search.excess
         chosen = np.flatnonzero(excess > LARGE * excess.sum())
-        if relaxation.rows is None or not len(chosen) or not self._by_container(self.model):
+        if relaxation.rows is None or not len(chosen) or not self.shares.separates(self.model):
             return
         price = relaxation.rows.copy()
         price[: len(relaxation.price)] = relaxation.price

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -21,7 +22,8 @@ from libs.assignment.solvers.portfolio.relaxation import Relaxation
 from libs.assignment.solvers.portfolio.submodel import Submodel, at_prices, restrict
 from libs.assignment.solvers.portfolio.subproblem import Pool, Subproblem
 from libs.assignment.solvers.portfolio.supply_prices import with_supply
-from libs.assignment.solvers.portfolio.unpaid import penalties
+from libs.assignment.solvers.portfolio.unpaid import penalties, unpaid
+from libs.assignment.solvers.portfolio.whole_bound import whole_least
 from libs.mip.bound import bound_from_prices, reduced_costs
 from libs.mip.model import Model
 
@@ -31,6 +33,35 @@ FEW = 0.03
 """Most objects that mending may have moved, as a share of all, for the step to be tried."""
 NEAR = 0.05
 """Most that the mended counts may cost above the bound, as a share of it, without penalties, for it to be enough."""
+PAYING_MAX = 50
+"""Most containers that pay penalties for which it is asked whether they must."""
+AVOIDABLE = 1e-4
+"""Share of penalties that may be avoidable after all, because trees widen rows a little (FEASIBLE)."""
+
+
+def relax_little_changed(
+    lowered: Lowered,
+    model: Model,
+    shares: Shares,
+    time_s_max: float = np.inf,
+    *,
+    begin: Ints,
+    pool: Pool,
+    cancelled: Callable[[], bool] | None = None,
+) -> tuple[Relaxation | None, bool]:
+    """Return the relaxation container by container, and whether the clock ended a solver. None: it is not enough.
+
+    It is enough if `begin` (Q,) moves few objects and costs little above the bound. It must also pay no penalty that
+    may be avoided: a plan rounded from another relaxation could avoid it. Arguments as in `relax_by_container`.
+    """
+    until = time.perf_counter() + time_s_max
+    if not is_little_changed(lowered, begin):
+        return None, False
+    found = relax_by_container(lowered, model, shares, time_s_max, begin=begin, pool=pool, cancelled=cancelled)
+    if not is_near(model, lowered.point_of(begin), found.bound):
+        return None, found.timed_out
+    must, timed_out = must_pay(lowered, model, shares, begin, pool=pool, until=until, cancelled=cancelled)
+    return found if must else None, found.timed_out or timed_out
 
 
 def relax_by_container(
@@ -94,3 +125,30 @@ def is_near(model: Model, point: Floats, bound: float) -> bool:
     """Return whether `point` (C,) costs at most NEAR above `bound`, apart from penalties that it pays."""
     cost = np.where(penalties(model), 0.0, model.cost)
     return bool(np.isfinite(bound) and cost @ point + model.offset - bound <= NEAR * abs(bound))
+
+
+def must_pay(
+    lowered: Lowered,
+    model: Model,
+    shares: Shares,
+    counts: Ints,
+    *,
+    pool: Pool,
+    until: float,
+    cancelled: Callable[[], bool] | None = None,
+) -> tuple[bool, bool]:
+    """Return whether no plan of whole objects avoids the penalties that `counts` (Q,) pay in `model`, and whether the
+    clock ended the search for one.
+
+    Each container that pays is alone, and may have all objects.
+    """
+    point, dear = lowered.point_of(counts), penalties(model)
+    paying = np.flatnonzero(shares.columns.T @ (dear & ~unpaid(model, dear, point)).astype(np.float64))
+    if not len(paying) or len(paying) > PAYING_MAX:
+        return not len(paying), False
+    alone, price = replace(model, cost=np.where(dear, model.cost, 0.0)), np.zeros(len(model.row_lower))
+    least, timed_out = whole_least(
+        lowered, alone, shares, price, point, paying, pool=pool, until=until, cancelled=cancelled
+    )
+    paid = float(alone.cost @ point)
+    return bool(paid <= least.sum() + AVOIDABLE * paid), timed_out

@@ -46,12 +46,11 @@ With less time, the search after the relaxation gains more than another round.
 def in_parts(lowered: Lowered, model: Model, shares: Shares) -> int:
     """Return the number of parts in which the first round relaxes `model`.
 
-    The number is 1 if the problem is small, or if a row other than supply couples two containers. A row that keeps the
-    value of a higher priority couples all containers.
+    The number is 1 if the problem is small, or if a row other than supply couples two containers.
     """
     counts = len(lowered.kind)
-    separable = shares.separable and model.matrix.shape[0] == lowered.model.matrix.shape[0]
-    return -(-counts // PART_COUNTS) if counts > WHOLE_COUNTS and separable and shares.sink >= 0 else 1
+    large = counts > WHOLE_COUNTS and shares.separates(model) and shares.sink >= 0
+    return -(-counts // PART_COUNTS) if large else 1
 
 
 class PartedRelaxation:

@@ -54,7 +54,7 @@ def whole_bound(
     until  time.perf_counter() at which to end
     """
     bound, price = bound_from_prices(model, price), usable_prices(model, price)
-    if not math.isfinite(bound) or not shares.separable or model.matrix.shape[0] != lowered.model.matrix.shape[0]:
+    if not math.isfinite(bound) or not shares.separates(model):
         return bound, False
     rest = REST * max(1.0, abs(bound))
     chosen = _dearest(lowered, shares, _slack(model, shares, price, x, model.matrix @ x), rest)

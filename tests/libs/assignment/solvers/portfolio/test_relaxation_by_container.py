@@ -12,11 +12,15 @@ from libs.assignment.language.arrays import Ints
 from libs.assignment.language.problem import Problem
 from libs.assignment.model.lower import lower
 from libs.assignment.solvers.portfolio import phases, relaxation_by_container
-from libs.assignment.solvers.portfolio.phases import Clock, Phases
+from libs.assignment.solvers.portfolio.containers_of import shares_of
 from libs.assignment.solvers.portfolio.relaxation import relax
-from libs.assignment.solvers.portfolio.relaxation_by_container import is_little_changed, is_near, relax_by_container
+from libs.assignment.solvers.portfolio.relaxation_by_container import (
+    is_little_changed,
+    is_near,
+    must_pay,
+    relax_by_container,
+)
 from libs.assignment.solvers.portfolio.thread_pool import ThreadPool
-from libs.assignment.solvers.settings import PortfolioLimits
 from libs.mip.bound import bound_from_prices
 from tests.libs.assignment.solvers.portfolio.test_solver import PARTIES, lowered_world, world
 from tests.libs.assignment.solvers.portfolio.test_whole_bound import tiny
@@ -109,13 +113,19 @@ def test_little_is_a_share_of_the_objects() -> None:
 
 def test_penalties_that_no_plan_avoids_are_told_from_others(monkeypatch: pytest.MonkeyPatch) -> None:
     """In whole objects each party pays 1, because it needs two of which half would do. Nothing costs it 25."""
-    monkeypatch.setattr(phases, "penalties", lambda model: model.cost > 0)
+    monkeypatch.setattr(relaxation_by_container, "penalties", lambda model: model.cost > 0)
     lowered = lower(tiny())
-    limits = PortfolioLimits(exact_columns_max=0)
-    searched = Phases(lowered, lowered.at(1, (0.0,)), limits, 0, Clock(60.0), ThreadPool())
+    model = lowered.at(1, (0.0,))
+    shares = shares_of(lowered, model.cost)
+
+    def must(counts: Ints) -> bool:
+        found, timed_out = must_pay(lowered, model, shares, counts, pool=ThreadPool(), until=np.inf)
+        assert not timed_out
+        return found
+
     best = lowered.counts(np.asarray(solve(tiny(), solver="portfolio").assignment))
-    assert searched.cost(best) == pytest.approx(2.0)
-    assert searched._must_pay(searched.model, best)
-    assert not searched._must_pay(searched.model, lowered.held)
-    monkeypatch.setattr(phases, "PAYING_MAX", 1)
-    assert not searched._must_pay(searched.model, best)
+    assert model.objective(lowered.point_of(best)) == pytest.approx(2.0)
+    assert must(best)
+    assert not must(lowered.held)
+    monkeypatch.setattr(relaxation_by_container, "PAYING_MAX", 1)
+    assert not must(best)
