@@ -51,17 +51,19 @@ def relax_little_changed(
 ) -> tuple[Relaxation | None, bool]:
     """Return the relaxation container by container, and whether the clock ended a solver. None: it is not enough.
 
-    It is enough if `begin` (Q,) moves few objects and costs little above the bound. It must also pay no penalty that
-    may be avoided: a plan rounded from another relaxation could avoid it. Arguments as in `relax_by_container`.
+    It is enough if `begin` (Q,) moves few objects, and costs little above the bound and what whole objects must pay
+    more than fractions. It must also pay no penalty that may be avoided: a plan rounded from another relaxation could
+    avoid it. Arguments as in `relax_by_container`.
     """
     until = time.perf_counter() + time_s_max
     if not is_little_changed(lowered, begin):
         return None, False
     found = relax_by_container(lowered, model, shares, time_s_max, begin=begin, pool=pool, cancelled=cancelled)
-    if not is_near(model, lowered.point_of(begin), found.bound):
-        return None, found.timed_out
-    must, timed_out = must_pay(lowered, model, shares, begin, pool=pool, until=until, cancelled=cancelled)
-    return found if must else None, found.timed_out or timed_out
+    must, timed_out = penalties_to_pay(lowered, model, shares, begin, pool=pool, until=until, cancelled=cancelled)
+    timed_out |= found.timed_out
+    if must is None or not is_near(model.objective(lowered.point_of(begin)), found.bound, *must):
+        return None, timed_out
+    return found, timed_out
 
 
 def relax_by_container(
@@ -121,13 +123,16 @@ def is_little_changed(lowered: Lowered, counts: Ints) -> bool:
     return bool(np.abs(counts - lowered.held).sum() / 2 <= FEW * lowered.classes.size.sum())
 
 
-def is_near(model: Model, point: Floats, bound: float) -> bool:
-    """Return whether `point` (C,) costs at most NEAR above `bound`, apart from penalties that it pays."""
-    cost = np.where(penalties(model), 0.0, model.cost)
-    return bool(np.isfinite(bound) and cost @ point + model.offset - bound <= NEAR * abs(bound))
+def is_near(cost: float, bound: float, paid: float, whole: float) -> bool:
+    """Return whether `cost` is at most NEAR above `bound`, as a share of the bound without penalties.
+
+    paid, whole  as `penalties_to_pay` returns them
+    """
+    least = bound + whole
+    return bool(np.isfinite(bound) and cost - least <= NEAR * max(least - paid, 0.0))
 
 
-def must_pay(
+def penalties_to_pay(
     lowered: Lowered,
     model: Model,
     shares: Shares,
@@ -136,19 +141,30 @@ def must_pay(
     pool: Pool,
     until: float,
     cancelled: Callable[[], bool] | None = None,
-) -> tuple[bool, bool]:
-    """Return whether no plan of whole objects avoids the penalties that `counts` (Q,) pay in `model`, and whether the
-    clock ended the search for one.
+) -> tuple[tuple[float, float] | None, bool]:
+    """Return the penalties that `counts` (Q,) pay in `model`, and what of that fractions of objects would avoid.
 
-    Each container that pays is alone, and may have all objects.
+    None: a plan of whole objects might pay less. To tell that, each container that pays is alone, and may have all
+    objects. Return also whether the clock ended a solver.
     """
     point, dear = lowered.point_of(counts), penalties(model)
     paying = np.flatnonzero(shares.columns.T @ (dear & ~unpaid(model, dear, point)).astype(np.float64))
     if not len(paying) or len(paying) > PAYING_MAX:
-        return not len(paying), False
-    alone, price = replace(model, cost=np.where(dear, model.cost, 0.0)), np.zeros(len(model.row_lower))
+        return None if len(paying) else (0.0, 0.0), False
+    alone, price = replace(model, cost=np.where(dear, model.cost, 0.0), offset=0.0), np.zeros(len(model.row_lower))
     least, timed_out = whole_least(
         lowered, alone, shares, price, point, paying, pool=pool, until=until, cancelled=cancelled
     )
     paid = float(alone.cost @ point)
-    return bool(paid <= least.sum() + AVOIDABLE * paid), timed_out
+    if paid > least.sum() + AVOIDABLE * paid:
+        return None, timed_out
+    parts = [np.flatnonzero(shares.of(paying[k : k + 1])) for k in range(len(paying))]
+    subs = list(parts_at_prices(lowered, alone, parts, point, price[: len(lowered.classes.size)]))
+    found = [pool.submit(Subproblem(model=sub.model, until=until, method="simplex"), cancelled) for sub in subs]
+    avoided = 0.0
+    for sub, one, cost in zip(subs, found, least, strict=True):
+        answer = one.result()
+        timed_out |= answer.timed_out
+        if answer.price is not None:
+            avoided += max(cost - bound_from_prices(sub.model, answer.price), 0.0)
+    return (paid, avoided), timed_out

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -17,7 +15,7 @@ from libs.assignment.solvers.portfolio.relaxation import relax
 from libs.assignment.solvers.portfolio.relaxation_by_container import (
     is_little_changed,
     is_near,
-    must_pay,
+    penalties_to_pay,
     relax_by_container,
 )
 from libs.assignment.solvers.portfolio.thread_pool import ThreadPool
@@ -91,15 +89,14 @@ def test_a_bound_that_is_far_is_not_enough(monkeypatch: pytest.MonkeyPatch) -> N
     assert asked
 
 
-def test_near_is_told_without_penalties() -> None:
-    _, searched = lowered_world(1)
-    model = replace(searched.model, cost=np.zeros_like(searched.model.cost), offset=0.0)
-    model.cost[:3] = 1.0, 1.0, 1_000.0
-    point = np.zeros_like(model.cost)
-    point[:3] = 50.0, 52.0, 1.0
-    assert is_near(model, point, 100.0)
-    assert not is_near(model, point, 97.0)
-    assert not is_near(model, point, -np.inf)
+def test_near_is_a_share_of_the_bound_without_penalties() -> None:
+    assert is_near(102.0, 100.0, 0.0, 0.0)
+    assert not is_near(106.0, 100.0, 0.0, 0.0)
+    assert is_near(1_102.0, 100.0, 1_000.0, 1_000.0), "fractions avoid the penalty, so the bound lacks it"
+    assert is_near(1_102.0, 1_100.0, 1_000.0, 0.0)
+    assert not is_near(1_106.0, 1_100.0, 1_000.0, 0.0), "a penalty in both makes no gap small"
+    assert not is_near(10_900.0, 5_000.0, 10_000.0, 0.0)
+    assert not is_near(100.0, -np.inf, 0.0, 0.0)
 
 
 def test_little_is_a_share_of_the_objects() -> None:
@@ -118,14 +115,16 @@ def test_penalties_that_no_plan_avoids_are_told_from_others(monkeypatch: pytest.
     model = lowered.at(1, (0.0,))
     shares = shares_of(lowered, model.cost)
 
-    def must(counts: Ints) -> bool:
-        found, timed_out = must_pay(lowered, model, shares, counts, pool=ThreadPool(), until=np.inf)
+    def to_pay(counts: Ints) -> tuple[float, float] | None:
+        found, timed_out = penalties_to_pay(lowered, model, shares, counts, pool=ThreadPool(), until=np.inf)
         assert not timed_out
         return found
 
     best = lowered.counts(np.asarray(solve(tiny(), solver="portfolio").assignment))
     assert model.objective(lowered.point_of(best)) == pytest.approx(2.0)
-    assert must(best)
-    assert not must(lowered.held)
+    assert to_pay(best) == pytest.approx((2.0, 2.0), abs=1e-3)
+    assert to_pay(lowered.held) is None
     monkeypatch.setattr(relaxation_by_container, "PAYING_MAX", 1)
-    assert not must(best)
+    assert to_pay(best) is None
+    monkeypatch.setattr(relaxation_by_container, "penalties", lambda model: model.cost > 1e9)
+    assert to_pay(best) == (0.0, 0.0)
