@@ -52,6 +52,10 @@ class Shares:
             chosen[self._by_container.indices[slice(*self._by_container.indptr[k : k + 2])]] = True
         return chosen
 
+    def each(self, containers: Ints) -> list[Ints]:
+        """Return the columns of each of `containers`."""
+        return [np.flatnonzero(self.of(containers[k : k + 1])) for k in range(len(containers))]
+
     def costs(self, cost: Floats, x: Floats) -> Floats:
         """Return the cost of each container, (K,), at the point `x` (C,), for the cost `cost` (C,) of the columns."""
         return np.asarray(self.columns.T @ (cost * x), dtype=np.float64)

@@ -10,16 +10,16 @@ for any prices.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
-from libs.assignment.language.arrays import Floats, Ints
+from libs.assignment.language.arrays import Ints
 from libs.assignment.model.lowered import Lowered
 from libs.assignment.solvers.portfolio.containers_of import Shares
 from libs.assignment.solvers.portfolio.relaxation import Relaxation
-from libs.assignment.solvers.portfolio.submodel import Submodel, at_prices, restrict
+from libs.assignment.solvers.portfolio.submodel import parts_at_prices
 from libs.assignment.solvers.portfolio.subproblem import Pool, Subproblem
 from libs.assignment.solvers.portfolio.supply_prices import with_supply
 from libs.assignment.solvers.portfolio.unpaid import penalties, unpaid
@@ -87,8 +87,8 @@ def relax_by_container(
     raw, classes, width = x.copy(), len(lowered.classes.size), len(lowered.kind)
     real = np.flatnonzero(np.bincount(lowered.container, minlength=len(lowered.problem.containers)))
     real = real[real != shares.sink]
-    groups = [shares.of(some) for some in np.array_split(real, -(-len(real) // CONTAINERS))]
-    subs = list(parts_at_prices(lowered, model, [np.flatnonzero(group) for group in groups], x, rows[:classes]))
+    groups = [np.flatnonzero(shares.of(some)) for some in np.array_split(real, -(-len(real) // CONTAINERS))]
+    subs = list(parts_at_prices(lowered, model, groups, x, rows[:classes]))
     found = [pool.submit(Subproblem(model=sub.model, until=until, method="simplex"), cancelled) for sub in subs]
     for sub, one in zip(subs, found, strict=True):
         answer = one.result()
@@ -106,16 +106,6 @@ def relax_by_container(
         rows=rows,
         timed_out=timed_out,
     )
-
-
-def parts_at_prices(lowered: Lowered, model: Model, parts: list[Ints], x: Floats, price: Floats) -> Iterator[Submodel]:
-    """Yield the program of each part with the columns `parts`, in which objects have the prices `price` (K,).
-
-    x  (C,) the values of all other columns
-    """
-    activity = model.matrix @ x
-    for columns in parts:
-        yield at_prices(lowered, restrict(model, columns, x, activity), price)
 
 
 def is_little_changed(lowered: Lowered, counts: Ints) -> bool:
@@ -158,8 +148,7 @@ def penalties_to_pay(
     paid = float(alone.cost @ point)
     if paid > least.sum() + AVOIDABLE * paid:
         return None, timed_out
-    parts = [np.flatnonzero(shares.of(paying[k : k + 1])) for k in range(len(paying))]
-    subs = list(parts_at_prices(lowered, alone, parts, point, price[: len(lowered.classes.size)]))
+    subs = list(parts_at_prices(lowered, alone, shares.each(paying), point, price[: len(lowered.classes.size)]))
     found = [pool.submit(Subproblem(model=sub.model, until=until, method="simplex"), cancelled) for sub in subs]
     avoided = 0.0
     for sub, one, cost in zip(subs, found, least, strict=True):

@@ -14,8 +14,7 @@ from libs.assignment.language.arrays import Floats, Ints
 from libs.assignment.model.lowered import Lowered
 from libs.assignment.solvers.portfolio.containers_of import Shares
 from libs.assignment.solvers.portfolio.relaxation import Relaxation, has_steps
-from libs.assignment.solvers.portfolio.relaxation_by_container import parts_at_prices
-from libs.assignment.solvers.portfolio.submodel import Submodel, restrict
+from libs.assignment.solvers.portfolio.submodel import Submodel, parts_at_prices, restrict
 from libs.assignment.solvers.portfolio.subproblem import Answer, Pool, Subproblem
 from libs.assignment.solvers.portfolio.supply_prices import with_supply
 from libs.assignment.solvers.portfolio.unpaid import missed, penalties, unpaid, without

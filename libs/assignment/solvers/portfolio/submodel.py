@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -70,6 +71,16 @@ def at_prices(lowered: Lowered, sub: Submodel, price: Floats) -> Submodel:
         matrix=sp.csc_array(sp.csr_array(sub.model.matrix)[own]),
     )
     return replace(sub, model=part, rows=sub.rows[own])
+
+
+def parts_at_prices(lowered: Lowered, model: Model, parts: list[Ints], x: Floats, price: Floats) -> Iterator[Submodel]:
+    """Yield the program of each part with the columns `parts`, in which objects have the prices `price` (K,).
+
+    x  (C,) the values of all other columns
+    """
+    activity = model.matrix @ x
+    for columns in parts:
+        yield at_prices(lowered, restrict(model, columns, x, activity), price)
 
 
 def loosened(model: Model, rows: Ints) -> Model:

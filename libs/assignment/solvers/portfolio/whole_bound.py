@@ -18,7 +18,7 @@ import numpy as np
 from libs.assignment.language.arrays import Floats, Ints
 from libs.assignment.model.lowered import Lowered
 from libs.assignment.solvers.portfolio.containers_of import Shares
-from libs.assignment.solvers.portfolio.submodel import Submodel, at_prices, restrict
+from libs.assignment.solvers.portfolio.submodel import Submodel, parts_at_prices
 from libs.assignment.solvers.portfolio.subproblem import Answer, CountSearch, Pool, Subproblem
 from libs.mip.bound import bound_from_prices, reduced_costs, usable_prices
 from libs.mip.model import Model
@@ -103,9 +103,8 @@ def _solved(
 
     rest  what all trees together may leave open
     """
-    activity, classes, parts = model.matrix @ x, len(lowered.classes.size), max(len(chosen), 1)
-    subs = [restrict(model, np.flatnonzero(shares.of(chosen[k : k + 1])), x, activity) for k in range(len(chosen))]
-    subs = [at_prices(lowered, sub, price[:classes]) for sub in subs]
+    parts = max(len(chosen), 1)
+    subs = list(parts_at_prices(lowered, model, shares.each(chosen), x, price[: len(lowered.classes.size)]))
     nodes_max = min(max(NODES // parts, NODES_MIN), NODES_MAX)
     trees = [_tree(sub, price[sub.rows], x[sub.columns], nodes_max, rest / parts) for sub in subs]
     asked = [Subproblem(model=model, until=until, search=search, bounds=True) for model, search in trees]

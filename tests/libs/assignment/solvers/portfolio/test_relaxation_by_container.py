@@ -78,13 +78,16 @@ def test_a_little_changed_problem_is_solved_without_a_relaxation(seed: int, monk
         solve(world(seed, 2_000), SEARCHED, solver="portfolio")
 
 
-def test_a_bound_that_is_far_is_not_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("name", "value"), [("NEAR", 0.0), ("FEW", 0.0), ("penalties_to_pay", lambda *_, **__: (None, False))]
+)
+def test_a_bound_that_is_not_enough_is_replaced(name: str, value: object, monkeypatch: pytest.MonkeyPatch) -> None:
     changed = after_change(1, solve(world(1, 2_000), SEARCHED, solver="portfolio").assignment)
     relaxed, asked = phases.relax, []
     monkeypatch.setattr(phases, "relax", lambda *a, **k: asked.append(1) or relaxed(*a, **k))
     solve(changed, SEARCHED, solver="portfolio")
     assert not asked
-    monkeypatch.setattr(relaxation_by_container, "NEAR", 0.0)
+    monkeypatch.setattr(relaxation_by_container, name, value)
     solve(changed, SEARCHED, solver="portfolio")
     assert asked
 
