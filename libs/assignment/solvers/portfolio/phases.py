@@ -25,6 +25,7 @@ from libs.assignment.solvers.portfolio.rounding import round_counts
 from libs.assignment.solvers.portfolio.rounding_cost import Excess
 from libs.assignment.solvers.portfolio.steps.descent import Walk
 from libs.assignment.solvers.portfolio.subproblem import Pool
+from libs.assignment.solvers.portfolio.unpaid import paying
 from libs.assignment.solvers.portfolio.whole_bound import whole_bound, whole_least
 from libs.assignment.solvers.settings import PortfolioLimits
 from libs.mip.highs import FINE, Limits, solve_mip
@@ -46,7 +47,9 @@ PARTS_CHANGES = 120
 WHOLE_SHARE = 0.25
 """Share of the time left for a bound of whole objects."""
 LARGE = 0.1
-"""Share of the excess of all containers. One with more is bounded in whole objects before the neighbourhoods."""
+"""Share of the excess of all containers. One that has more, and pays a penalty, is bounded in whole objects before the
+neighbourhoods.
+"""
 Proof = Callable[[Ints], bool]
 
 
@@ -297,13 +300,13 @@ class Phases:
         return found if found is counts else self._down(walk, relaxation, found, since=counts)
 
     def _raise_least(self, search: Search) -> None:
-        """Raise the least cost of the containers of LARGE excess to that of whole objects.
+        """Raise the least cost of the containers of LARGE excess that pay a penalty to that of whole objects.
 
         A penalty that no container of whole objects avoids would be the largest excess, and neighbourhoods would try
         it in vain.
         """
         relaxation, excess = search.relaxation, search.excess
-        chosen = np.flatnonzero(excess > LARGE * excess.sum())
+        chosen = np.flatnonzero((excess > LARGE * excess.sum()) & paying(self.model, self.shares, search.x))
         if relaxation.rows is None or not len(chosen) or not self.shares.separates(self.model):
             return
         price = relaxation.rows.copy()

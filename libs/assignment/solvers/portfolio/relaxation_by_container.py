@@ -22,7 +22,7 @@ from libs.assignment.solvers.portfolio.relaxation import Relaxation
 from libs.assignment.solvers.portfolio.submodel import parts_at_prices
 from libs.assignment.solvers.portfolio.subproblem import Pool, Subproblem
 from libs.assignment.solvers.portfolio.supply_prices import with_supply
-from libs.assignment.solvers.portfolio.unpaid import penalties, unpaid
+from libs.assignment.solvers.portfolio.unpaid import paying, penalties
 from libs.assignment.solvers.portfolio.whole_bound import whole_least
 from libs.mip.bound import bound_from_prices, reduced_costs
 from libs.mip.model import Model
@@ -137,18 +137,19 @@ def penalties_to_pay(
     None: a plan of whole objects might pay less. To tell that, each container that pays is alone, and may have all
     objects. Return also whether the clock ended a solver.
     """
-    point, dear = lowered.point_of(counts), penalties(model)
-    paying = np.flatnonzero(shares.columns.T @ (dear & ~unpaid(model, dear, point)).astype(np.float64))
-    if not len(paying) or len(paying) > PAYING_MAX:
-        return None if len(paying) else (0.0, 0.0), False
-    alone, price = replace(model, cost=np.where(dear, model.cost, 0.0), offset=0.0), np.zeros(len(model.row_lower))
+    point = lowered.point_of(counts)
+    chosen = np.flatnonzero(paying(model, shares, point))
+    if not len(chosen) or len(chosen) > PAYING_MAX:
+        return None if len(chosen) else (0.0, 0.0), False
+    alone = replace(model, cost=np.where(penalties(model), model.cost, 0.0), offset=0.0)
+    price = np.zeros(len(model.row_lower))
     least, timed_out = whole_least(
-        lowered, alone, shares, price, point, paying, pool=pool, until=until, cancelled=cancelled
+        lowered, alone, shares, price, point, chosen, pool=pool, until=until, cancelled=cancelled
     )
     paid = float(alone.cost @ point)
     if paid > least.sum() + AVOIDABLE * paid:
         return None, timed_out
-    subs = list(parts_at_prices(lowered, alone, shares.each(paying), point, price[: len(lowered.classes.size)]))
+    subs = list(parts_at_prices(lowered, alone, shares.each(chosen), point, price[: len(lowered.classes.size)]))
     found = [pool.submit(Subproblem(model=sub.model, until=until, method="simplex"), cancelled) for sub in subs]
     avoided = 0.0
     for sub, one, cost in zip(subs, found, least, strict=True):

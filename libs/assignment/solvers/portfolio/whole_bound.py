@@ -25,6 +25,10 @@ from libs.mip.model import Model
 
 NODES, NODES_MIN, NODES_MAX = 2_000, 20, 50
 """Nodes of the trees of all containers together, and the least and the most for one of them."""
+COUNTS_OF_NODE = 16
+"""Counts of the whole problem for each node of the trees at prices of 0, if these are more. At such prices, containers
+pay only what no object avoids, so few are solved. A proof of that saves a search, so it may take some of its time.
+"""
 COUNTS_MAX = 10_000
 """Most counts of all containers that are solved by themselves, so that a large problem does not wait for its bound."""
 REST = 0.001
@@ -104,8 +108,10 @@ def _solved(
     rest  what all trees together may leave open
     """
     parts = max(len(chosen), 1)
-    subs = list(parts_at_prices(lowered, model, shares.each(chosen), x, price[: len(lowered.classes.size)]))
     nodes_max = min(max(NODES // parts, NODES_MIN), NODES_MAX)
+    if not price.any():
+        nodes_max = max(len(lowered.container) // COUNTS_OF_NODE // parts, nodes_max)
+    subs = list(parts_at_prices(lowered, model, shares.each(chosen), x, price[: len(lowered.classes.size)]))
     trees = [_tree(sub, price[sub.rows], x[sub.columns], nodes_max, rest / parts) for sub in subs]
     asked = [Subproblem(model=model, until=until, search=search, bounds=True) for model, search in trees]
     return subs, [each.result() for each in [pool.submit(one, cancelled) for one in asked]]

@@ -9,7 +9,7 @@ from libs.assignment import Limits, solve
 from libs.assignment.language.arrays import Ints
 from libs.assignment.language.problem import Problem
 from libs.assignment.model.lower import lower
-from libs.assignment.solvers.portfolio import phases, relaxation_by_container
+from libs.assignment.solvers.portfolio import phases, relaxation_by_container, unpaid
 from libs.assignment.solvers.portfolio.containers_of import shares_of
 from libs.assignment.solvers.portfolio.relaxation import relax
 from libs.assignment.solvers.portfolio.relaxation_by_container import (
@@ -113,7 +113,7 @@ def test_little_is_a_share_of_the_objects() -> None:
 
 def test_penalties_that_no_plan_avoids_are_told_from_others(monkeypatch: pytest.MonkeyPatch) -> None:
     """In whole objects each party pays 1, because it needs two of which half would do. Nothing costs it 25."""
-    monkeypatch.setattr(relaxation_by_container, "penalties", lambda model: model.cost > 0)
+    monkeypatch.setattr(unpaid, "DEAR", 0.0)
     lowered = lower(tiny())
     model = lowered.at(1, (0.0,))
     shares = shares_of(lowered, model.cost)
@@ -129,5 +129,5 @@ def test_penalties_that_no_plan_avoids_are_told_from_others(monkeypatch: pytest.
     assert to_pay(lowered.held) is None
     monkeypatch.setattr(relaxation_by_container, "PAYING_MAX", 1)
     assert to_pay(best) is None
-    monkeypatch.setattr(relaxation_by_container, "penalties", lambda model: model.cost > 1e9)
+    monkeypatch.setattr(unpaid, "DEAR", 1e9)
     assert to_pay(best) == (0.0, 0.0)

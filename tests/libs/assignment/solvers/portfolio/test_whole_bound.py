@@ -20,6 +20,7 @@ from libs.assignment import (
     solve,
 )
 from libs.assignment.model.lower import lower
+from libs.assignment.solvers.portfolio import unpaid
 from libs.assignment.solvers.portfolio import whole_bound as module
 from libs.assignment.solvers.portfolio.containers_of import shares_of
 from libs.assignment.solvers.portfolio.neighbourhoods import Search
@@ -89,15 +90,32 @@ def test_a_container_costs_at_least_its_whole_objects(seed: int) -> None:
         assert solve_lp(sub).objective - 1e-4 <= found <= best + 1e-4
 
 
-def test_a_penalty_that_nobody_avoids_is_no_excess() -> None:
+@pytest.mark.parametrize("counts_of_node", [1, 10**9])
+def test_trees_at_prices_of_zero_may_have_more_nodes(counts_of_node: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "COUNTS_OF_NODE", counts_of_node)
+    lowered = lower(world(1, objects=40))
+    model, x, most = lowered.at(1, (0.0,)), lowered.point_of(lowered.held), []
+    shares, pool, chosen = shares_of(lowered, model.cost), ThreadPool(), np.array([0])
+    asked = pool.submit
+    monkeypatch.setattr(pool, "submit", lambda one, stop: most.append(one.search.nodes_max) or asked(one, stop))
+    for price in (0.0, 1e-9):
+        prices = np.full(len(model.row_lower), price)
+        whole_least(lowered, model, shares, prices, x, chosen, pool=pool, until=math.inf)
+    assert most == [max(len(lowered.kind) // counts_of_node, 50), 50]
+
+
+def test_a_penalty_that_nobody_avoids_is_no_excess(monkeypatch: pytest.MonkeyPatch) -> None:
     lowered = lower(tiny())
     phases = Phases(lowered, lowered.at(1, (0.0,)), PortfolioLimits(exact_columns_max=0), 0, Clock(60.0), ThreadPool())
     relaxation = relax(lowered, phases.model)
     counts = lowered.counts(np.asarray(solve(lowered.problem, solver="portfolio").assignment))
     search = Search(lowered, phases.model, phases.shares, relaxation, counts, np.random.default_rng(0))
     before = search.excess.copy()
-    phases._raise_least(search)
     assert before.max() > 0.1
+    phases._raise_least(search)
+    assert np.array_equal(search.excess, before), "no container pays a penalty"
+    monkeypatch.setattr(unpaid, "DEAR", 0.0)
+    phases._raise_least(search)
     assert search.excess.max() < 0.2 * before.max()
     assert (search.excess >= 0).all()
 
