@@ -17,6 +17,10 @@ from libs.mip.model import Model
 
 WHOLE = 1e-6
 """Tolerance of solvers for whole numbers."""
+SMALL = 300
+"""Most columns of a tree without presolve. Presolve would take most of the time of a smaller one, and loosen its bound
+a little. A larger one takes up to a hundred times as long without it.
+"""
 
 
 def solve_subproblem(one: Subproblem, cancelled: Callable[[], bool] | None = None) -> Answer:
@@ -63,7 +67,7 @@ def _searched(model: Model, search: CountSearch, until: float, cancelled: Callab
 def _bounded(model: Model, search: CountSearch, until: float, cancelled: Callable[[], bool] | None) -> Answer:
     """Return a lower bound of the cost of whole counts, from a tree that ends where it meets the known point.
 
-    The trees are small, so that presolve and a search for symmetry would take most of the time.
+    The trees are small, so that a search for symmetry would take most of the time.
     """
     found = solve_mip(
         loosened(model, search.loose),
@@ -72,7 +76,7 @@ def _bounded(model: Model, search: CountSearch, until: float, cancelled: Callabl
         seed=search.seed,
         restarts=False,
         heuristics=0.0,
-        presolve=False,
+        presolve=len(model.cost) > SMALL,
         symmetry=False,
         cancelled=cancelled,
     )
