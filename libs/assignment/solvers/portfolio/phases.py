@@ -18,7 +18,7 @@ from libs.assignment.model.lowered import Lowered
 from libs.assignment.solvers.portfolio.containers_of import shares_of
 from libs.assignment.solvers.portfolio.neighbourhoods import Search
 from libs.assignment.solvers.portfolio.relaxation import Relaxation, quiet_columns, relax, without_quiet
-from libs.assignment.solvers.portfolio.relaxation_by_container import relax_little_changed
+from libs.assignment.solvers.portfolio.relaxation_by_container import is_enough, is_little_changed, relax_by_container
 from libs.assignment.solvers.portfolio.relaxation_in_parts import in_parts, relax_in_parts
 from libs.assignment.solvers.portfolio.repair import is_broken, restored
 from libs.assignment.solvers.portfolio.rounding import round_counts
@@ -171,31 +171,41 @@ class Phases:
     def relax(self, model: Model, begin: Ints, *, cancelled: Callable[[], bool] | None = None) -> Relaxation:
         """Return the relaxation of `model`, which has the same columns and rows as `self.model`.
 
-        If little has changed, a step from container to container may be enough (relaxation_by_container.py). Otherwise
-        the relaxation is solved in parts if the whole would take too long. A part that is not solved in time keeps the
-        counts `begin` (Q,). If a round of parts is expected to take more than PARTS_SHARE of the time left, nothing is
-        solved: steps alone gain more. The expectation follows from the time of `mended`, so it follows the machine.
+        If little has changed, a step from container to container may be enough (relaxation_by_container.py). It also
+        replaces a relaxation that is not solved in time. The relaxation is solved in parts if the whole would take too
+        long. The bound is then the better one of the step and the parts. A part that is not solved in time keeps the
+        counts `begin` (Q,). If a round of parts is expected to take more than PARTS_SHARE of the time left, the step is
+        all: it leaves more time for the search. The expectation follows from the time of `mended`, so it follows the
+        machine.
         """
-        model = self._loud(model)
-        if not self.is_small and self.shares.separates(model):
+        model, lowered, shares = self._loud(model), self.lowered, self.shares
+        steps, parts = not self.is_small and shares.separates(model), in_parts(lowered, model, shares)
+        known = None
+        if steps and (parts > 1 or is_little_changed(lowered, begin)):
+            known = self._by_container(model, begin, cancelled)
             limit_s = RELAXATION_SHARE * self.watch.time_left()
-            found, timed_out = relax_little_changed(
-                self.lowered, model, self.shares, limit_s, begin=begin, pool=self.pool, cancelled=cancelled
+            enough, timed_out = is_enough(
+                lowered, model, shares, known, begin, limit_s, pool=self.pool, cancelled=cancelled
             )
             self.watch.note(timed_out=timed_out)
-            if found is not None:
+            if enough:
+                return known
+        left_s = self.watch.time_left()
+        if known is None or parts == 1:
+            point = lowered.point_of(begin)
+            found = relax(lowered, model, RELAXATION_SHARE * left_s, begin=point, cancelled=cancelled)
+            if not found.timed_out or not steps:
                 return found
-        left_s, parts = self.watch.time_left(), in_parts(self.lowered, model, self.shares)
-        if parts == 1:
-            point = self.lowered.point_of(begin)
-            return relax(self.lowered, model, RELAXATION_SHARE * left_s, begin=point, cancelled=cancelled)
+            self.watch.note(timed_out=True)
+            known = known or self._by_container(model, begin, cancelled)
+            return found if found.bound >= known.bound else known
         if PARTS_SHARE * left_s < PARTS_CHANGES * len(begin) * self._change_s:
             self.watch.note(timed_out=True)
-            return Relaxation.unknown(self.lowered)
-        return relax_in_parts(
-            self.lowered,
+            return known
+        found = relax_in_parts(
+            lowered,
             model,
-            self.shares,
+            shares,
             PARTS_SHARE * left_s,
             parts=parts,
             begin=begin,
@@ -203,6 +213,15 @@ class Phases:
             seed=self.seed,
             cancelled=cancelled,
         )
+        return found.bounded_by(known)
+
+    def _by_container(self, model: Model, begin: Ints, cancelled: Callable[[], bool] | None) -> Relaxation:
+        limit_s = RELAXATION_SHARE * self.watch.time_left()
+        found = relax_by_container(
+            self.lowered, model, self.shares, limit_s, begin=begin, pool=self.pool, cancelled=cancelled
+        )
+        self.watch.note(timed_out=found.timed_out)
+        return found
 
     def _tell(self, point: Floats) -> None:
         """Tell the watch a point (C,), unless a cheaper one was told before."""

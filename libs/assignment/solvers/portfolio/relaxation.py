@@ -77,6 +77,12 @@ class Relaxation:
         """
         return self if self.raising is None else self.raising(ends)
 
+    def bounded_by(self, other: Relaxation) -> Relaxation:
+        """Return this relaxation with the better bound of it and `other`, of the same model; raised ones too."""
+        raising = self.raising
+        better = self if self.bound >= other.bound else replace(self, bound=other.bound, rows=other.rows)
+        return better if raising is None else replace(better, raising=lambda ends: raising(ends).bounded_by(other))
+
     def at_least(self, model: Model, least: float) -> Relaxation:
         """Return the relaxation of `model`, which has its least value `least` at this point.
 

@@ -1,10 +1,10 @@
-"""Relax container by container, for problems whose answer has hardly changed since the last solve.
+"""Relax container by container, where the whole relaxation is not needed or takes too long.
 
-A relaxation finds the prices of supply at which all containers together want as many objects as there are. If few
-objects must move, most containers keep what they have, and prices hardly matter for them. So one step of coordinate
-ascent from prices of 0 comes within a percent of the best bound, in a tenth of the time: the best prices of each
-container's own rows, and then the best prices of supply for these (supply_prices.py). By weak duality the bound holds
-for any prices.
+A relaxation finds the prices of supply at which all containers together want as many objects as there are. Most
+containers keep most of what they have, and prices hardly matter for them. So one step of coordinate ascent from prices
+of 0 comes within some percent of the best bound, in a tenth of the time: the best prices of each container's own rows,
+and then the best prices of supply for these (supply_prices.py). By weak duality the bound holds for any prices. If few
+objects must move, it is within a percent, and nothing else is needed.
 """
 
 from __future__ import annotations
@@ -30,40 +30,13 @@ from libs.mip.model import Model
 CONTAINERS = 25
 """Containers in one linear program: with fewer, the overhead counts, and with more, its time grows faster than it."""
 FEW = 0.03
-"""Most objects that mending may have moved, as a share of all, for the step to be tried."""
+"""Most objects that mending may have moved, as a share of all, for the step to be enough."""
 NEAR = 0.05
 """Most that the mended counts may cost above the bound, as a share of it, without penalties, for it to be enough."""
 PAYING_MAX = 50
 """Most containers that pay penalties for which it is asked whether they must."""
 AVOIDABLE = 1e-4
 """Share of penalties that may be avoidable after all, because trees widen rows a little (FEASIBLE)."""
-
-
-def relax_little_changed(
-    lowered: Lowered,
-    model: Model,
-    shares: Shares,
-    time_s_max: float = np.inf,
-    *,
-    begin: Ints,
-    pool: Pool,
-    cancelled: Callable[[], bool] | None = None,
-) -> tuple[Relaxation | None, bool]:
-    """Return the relaxation container by container, and whether the clock ended a solver. None: it is not enough.
-
-    It is enough if `begin` (Q,) moves few objects, and costs little above the bound and what whole objects must pay
-    more than fractions. It must also pay no penalty that may be avoided: a plan rounded from another relaxation could
-    avoid it. Arguments as in `relax_by_container`.
-    """
-    until = time.perf_counter() + time_s_max
-    if not is_little_changed(lowered, begin):
-        return None, False
-    found = relax_by_container(lowered, model, shares, time_s_max, begin=begin, pool=pool, cancelled=cancelled)
-    must, timed_out = penalties_to_pay(lowered, model, shares, begin, pool=pool, until=until, cancelled=cancelled)
-    timed_out |= found.timed_out
-    if must is None or not is_near(model.objective(lowered.point_of(begin)), found.bound, *must):
-        return None, timed_out
-    return found, timed_out
 
 
 def relax_by_container(
@@ -106,6 +79,31 @@ def relax_by_container(
         rows=rows,
         timed_out=timed_out,
     )
+
+
+def is_enough(
+    lowered: Lowered,
+    model: Model,
+    shares: Shares,
+    found: Relaxation,
+    begin: Ints,
+    time_s_max: float = np.inf,
+    *,
+    pool: Pool,
+    cancelled: Callable[[], bool] | None = None,
+) -> tuple[bool, bool]:
+    """Return whether no better relaxation than `found` is needed, and whether the clock ended a solver.
+
+    It is enough if `begin` (Q,) moves few objects, and costs little above the bound and what whole objects must pay
+    more than fractions. It must also pay no penalty that may be avoided: a plan rounded from another relaxation could
+    avoid it. Arguments as in `relax_by_container`.
+    """
+    if not is_little_changed(lowered, begin):
+        return False, False
+    until = time.perf_counter() + time_s_max
+    must, timed_out = penalties_to_pay(lowered, model, shares, begin, pool=pool, until=until, cancelled=cancelled)
+    near = must is not None and is_near(model.objective(lowered.point_of(begin)), found.bound, *must)
+    return near, timed_out
 
 
 def is_little_changed(lowered: Lowered, counts: Ints) -> bool:

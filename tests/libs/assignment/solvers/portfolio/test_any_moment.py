@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import count
 
 import numpy as np
@@ -12,6 +13,8 @@ from libs.assignment.language.arrays import Ints
 from libs.assignment.solvers.portfolio import phases as phases_module
 from libs.assignment.solvers.portfolio import relaxation_in_parts as parted
 from libs.assignment.solvers.portfolio.phases import MEND_TRIES, POLISH_TRIES, Clock, Phases
+from libs.assignment.solvers.portfolio.relaxation import Relaxation
+from libs.assignment.solvers.portfolio.relaxation_by_container import relax_by_container
 from libs.assignment.solvers.portfolio.solver import solve_portfolio
 from libs.assignment.solvers.portfolio.steps.descent import Guide, Walk
 from libs.assignment.solvers.portfolio.thread_pool import ThreadPool
@@ -67,7 +70,39 @@ def test_relaxations_that_would_take_the_time_of_the_steps_are_left_out(monkeypa
     monkeypatch.setattr(phases_module, "PARTS_CHANGES", 1e18)
     left_out = slow.relax(slow.model, mended)
     assert left_out.point is None
+    assert left_out.bound > 0, "the step from container to container bounds it"
     assert clock.timed_out, "the answer depends on the clock"
     found = slow.improve(left_out, slow.start(left_out, lowered.held, mended), left_out.bound)
     assert slow.cost(found) <= slow.cost(mended)
     assert np.bincount(lowered.kind, found) == pytest.approx(lowered.classes.size)
+
+
+@pytest.mark.parametrize("parts", [False, True])
+def test_a_relaxation_out_of_time_still_has_a_bound(parts: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if parts:
+        monkeypatch.setattr(parted, "WHOLE_COUNTS", 0)
+        monkeypatch.setattr(parted, "PART_COUNTS", 30)
+    lowered, phases = lowered_world(2)
+    mended = phases.mended(lowered.held)
+    whole = phases.relax(phases.model, mended)
+    step = relax_by_container(lowered, phases.model, phases.shares, begin=mended, pool=ThreadPool())
+    late = replace(Relaxation.unknown(lowered), timed_out=True)
+    monkeypatch.setattr(phases_module, "relax_in_parts" if parts else "relax", lambda *_, **__: late)
+    found = phases.relax(phases.model, mended)
+    assert 0 < found.bound == step.bound <= whole.bound + 1e-6
+    assert found.rows is not None
+    assert np.array_equal(found.rows, step.rows)
+
+
+def test_a_better_bound_stays_when_a_relaxation_is_raised() -> None:
+    lowered, _ = lowered_world(2)
+    none = Relaxation.unknown(lowered)
+    low, middle, high = (replace(none, bound=bound, rows=np.full(3, bound)) for bound in (1.0, 2.0, 3.0))
+    assert high.bounded_by(low) is high
+    for raised, bound in ((low, 2.0), (high, 3.0)):
+        found = replace(low, raising=lambda _, to=raised: to).bounded_by(middle)
+        assert (found.bound, found.price is low.price) == (2.0, True)
+        again = found.raised(lambda: False)
+        assert again.bound == bound
+        assert again.rows is not None
+        assert again.rows[0] == bound
