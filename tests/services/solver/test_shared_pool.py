@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from libs.assignment import Answer, Pool, Subproblem, solve_subproblem
-from libs.assignment.solvers.portfolio import relaxation_in_parts
+from libs.assignment.solvers.portfolio import relaxation_by_container, relaxation_in_parts
 from libs.domain.fleet import FleetSnapshot
 from libs.domain.job import Job, JobStatus
 from libs.domain.plan import SolveStatus
@@ -48,9 +48,10 @@ def database(database_url: str) -> Iterator[Database]:
 
 @pytest.fixture
 def region(database: Database, monkeypatch: pytest.MonkeyPatch) -> FleetSnapshot:
-    """A region whose relaxation is solved in parts."""
+    """A region whose relaxation is solved in parts, by containers first, with more parts than are held."""
     monkeypatch.setattr(relaxation_in_parts, "WHOLE_COUNTS", PART_COUNTS)
     monkeypatch.setattr(relaxation_in_parts, "PART_COUNTS", PART_COUNTS)
+    monkeypatch.setattr(relaxation_by_container, "CONTAINERS", RESERVATIONS // (HELD + 2))
     rng = np.random.default_rng(5)
     image = region_image(
         msbs=MSBS,
