@@ -44,6 +44,8 @@ PARTS_SHARE = 0.6
 """Share of the time for the relaxation in parts. Parts that are not solved by then are left out."""
 PARTS_CHANGES = 120
 """Number of changes that steps evaluate in the time of a round of parts, for each count."""
+STEP_CHANGES = 25
+"""The same for the step from container to container."""
 WHOLE_SHARE = 0.25
 """Share of the time left for a bound of whole objects."""
 LARGE = 0.1
@@ -216,7 +218,11 @@ class Phases:
         return found.bounded_by(known)
 
     def _by_container(self, model: Model, begin: Ints, cancelled: Callable[[], bool] | None) -> Relaxation:
-        limit_s = RELAXATION_SHARE * self.watch.time_left()
+        left_s = self.watch.time_left()
+        if PARTS_SHARE * left_s < STEP_CHANGES * len(begin) * self._change_s:  # then steps alone gain more
+            self.watch.note(timed_out=True)
+            return Relaxation.unknown(self.lowered)
+        limit_s = RELAXATION_SHARE * left_s
         found = relax_by_container(
             self.lowered, model, self.shares, limit_s, begin=begin, pool=self.pool, cancelled=cancelled
         )

@@ -72,6 +72,8 @@ def test_relaxations_that_would_take_the_time_of_the_steps_are_left_out(monkeypa
     assert left_out.point is None
     assert left_out.bound > 0, "the step from container to container bounds it"
     assert clock.timed_out, "the answer depends on the clock"
+    monkeypatch.setattr(phases_module, "STEP_CHANGES", 1e18)
+    assert slow.relax(slow.model, mended).rows is None, "no time for the step either"
     found = slow.improve(left_out, slow.start(left_out, lowered.held, mended), left_out.bound)
     assert slow.cost(found) <= slow.cost(mended)
     assert np.bincount(lowered.kind, found) == pytest.approx(lowered.classes.size)
