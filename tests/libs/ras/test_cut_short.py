@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from libs.assignment import Limits
-from libs.assignment.solvers.portfolio import phases
+from libs.assignment.solvers.portfolio import phases, relaxing
 from libs.assignment.solvers.portfolio.relaxation import Relaxation
 from libs.domain.fleet import FREE
 from libs.domain.policy import RegionPolicy
@@ -49,7 +49,7 @@ def test_a_clock_that_ends_in_the_relaxation_leaves_no_reservation_short(monkeyp
         ended = True
         return replace(Relaxation.unknown(lowered), timed_out=True)
 
-    monkeypatch.setattr(phases, "relax", late)
+    monkeypatch.setattr(relaxing, "relax", late)
     monkeypatch.setattr(phases.Phases, "mended", mend)
     found = plan_target_bindings(
         region_that_is_short(np.random.default_rng(5), fix_first=fix_first), Limits(), cancelled=lambda: ended

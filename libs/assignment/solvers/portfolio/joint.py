@@ -23,10 +23,11 @@ from libs.assignment.language.arrays import Bools, Floats, Ints
 from libs.assignment.model.lowered import Lowered
 from libs.assignment.solvers.portfolio.beside import Beside
 from libs.assignment.solvers.portfolio.bound_of_last import BoundOfLast
-from libs.assignment.solvers.portfolio.phases import Phases, Watch
+from libs.assignment.solvers.portfolio.phases import Phases
 from libs.assignment.solvers.portfolio.relaxation import Relaxation, quiet_columns
 from libs.assignment.solvers.portfolio.relaxation_in_parts import in_parts
 from libs.assignment.solvers.portfolio.subproblem import Pool
+from libs.assignment.solvers.portfolio.watch import Watch
 from libs.assignment.solvers.settings import PortfolioLimits
 from libs.mip.model import Model
 

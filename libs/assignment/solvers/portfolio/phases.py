@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Protocol
 
 import numpy as np
 
@@ -17,15 +16,15 @@ from libs.assignment.language.arrays import Bools, Floats, Ints
 from libs.assignment.model.lowered import Lowered
 from libs.assignment.solvers.portfolio.containers_of import shares_of
 from libs.assignment.solvers.portfolio.neighbourhoods import Search
-from libs.assignment.solvers.portfolio.relaxation import Relaxation, quiet_columns, relax, without_quiet
-from libs.assignment.solvers.portfolio.relaxation_by_container import is_enough, is_little_changed, relax_by_container
-from libs.assignment.solvers.portfolio.relaxation_in_parts import in_parts, relax_in_parts
+from libs.assignment.solvers.portfolio.relaxation import Relaxation, quiet_columns, without_quiet
+from libs.assignment.solvers.portfolio.relaxing import Relaxing
 from libs.assignment.solvers.portfolio.repair import is_broken, restored
 from libs.assignment.solvers.portfolio.rounding import round_counts
 from libs.assignment.solvers.portfolio.rounding_cost import Excess
 from libs.assignment.solvers.portfolio.steps.descent import Walk
 from libs.assignment.solvers.portfolio.subproblem import Pool
 from libs.assignment.solvers.portfolio.unpaid import paying
+from libs.assignment.solvers.portfolio.watch import Watch
 from libs.assignment.solvers.portfolio.whole_bound import whole_bound, whole_least
 from libs.assignment.solvers.settings import PortfolioLimits
 from libs.mip.highs import FINE, Limits, solve_mip
@@ -38,14 +37,6 @@ POLISH_TRIES = 15
 """Changes to evaluate per count in the steps after mending, which save any cost."""
 TIE = 0.5
 """Least saving of a step that breaks ties, as a share of the least cost that only breaks ties."""
-RELAXATION_SHARE = 0.7
-"""Share of the time for the relaxation. After that the search continues without its prices."""
-PARTS_SHARE = 0.6
-"""Share of the time for the relaxation in parts. Parts that are not solved by then are left out."""
-PARTS_CHANGES = 120
-"""Number of changes that steps evaluate in the time of a round of parts, for each count."""
-STEP_CHANGES = 25
-"""The same for the step from container to container."""
 WHOLE_SHARE = 0.25
 """Share of the time left for a bound of whole objects."""
 LARGE = 0.1
@@ -53,46 +44,6 @@ LARGE = 0.1
 neighbourhoods.
 """
 Proof = Callable[[Ints], bool]
-
-
-class Watch(Protocol):
-    """The observer of a running solve, which may end it."""
-
-    def stop(self) -> bool:
-        """Return whether the solve must end now."""
-
-    def time_left(self) -> float:
-        """Return the seconds left, inf without a limit."""
-
-    def note(self, *, timed_out: bool) -> None:
-        """Record that the clock or the caller stopped a solver."""
-
-    def found(self, point: Floats, bound: float) -> None:
-        """Receive the best point (C,) so far, and a lower bound of the objective; `bound` is -inf without a bound."""
-
-
-class Clock:
-    """A watch that ends a solve by time alone."""
-
-    def __init__(self, time_s_max: float) -> None:
-        self.until = time.perf_counter() + time_s_max
-        self.timed_out = False
-
-    def stop(self) -> bool:
-        """Return whether the time is up."""
-        self.timed_out |= self.time_left() <= 0
-        return self.timed_out
-
-    def time_left(self) -> float:
-        """Return the seconds left."""
-        return self.until - time.perf_counter()
-
-    def note(self, *, timed_out: bool) -> None:
-        """Record that a solver was stopped."""
-        self.timed_out |= timed_out
-
-    def found(self, point: Floats, bound: float) -> None:
-        """Ignore the point: there is no listener."""
 
 
 class Phases:
@@ -173,61 +124,20 @@ class Phases:
     def relax(self, model: Model, begin: Ints, *, cancelled: Callable[[], bool] | None = None) -> Relaxation:
         """Return the relaxation of `model`, which has the same columns and rows as `self.model`.
 
-        If little has changed, a step from container to container may be enough (relaxation_by_container.py). It also
-        replaces a relaxation that is not solved in time. The relaxation is solved in parts if the whole would take too
-        long. The bound is then the better one of the step and the parts. A part that is not solved in time keeps the
-        counts `begin` (Q,). If a round of parts is expected to take more than PARTS_SHARE of the time left, the step is
-        all: it leaves more time for the search. The expectation follows from the time of `mended`, so it follows the
-        machine.
+        The time left decides between several ones, with the counts `begin` (Q,): see relaxing.py.
         """
-        model, lowered, shares = self._loud(model), self.lowered, self.shares
-        steps, parts = not self.is_small and shares.separates(model), in_parts(lowered, model, shares)
-        known = None
-        if steps and (parts > 1 or is_little_changed(lowered, begin)):
-            known = self._by_container(model, begin, cancelled)
-            limit_s = RELAXATION_SHARE * self.watch.time_left()
-            enough, timed_out = is_enough(
-                lowered, model, shares, known, begin, limit_s, pool=self.pool, cancelled=cancelled
-            )
-            self.watch.note(timed_out=timed_out)
-            if enough:
-                return known
-        left_s = self.watch.time_left()
-        if known is None or parts == 1:
-            point = lowered.point_of(begin)
-            found = relax(lowered, model, RELAXATION_SHARE * left_s, begin=point, cancelled=cancelled)
-            if not found.timed_out or not steps:
-                return found
-            self.watch.note(timed_out=True)
-            known = known or self._by_container(model, begin, cancelled)
-            return found if found.bound >= known.bound else known
-        if PARTS_SHARE * left_s < PARTS_CHANGES * len(begin) * self._change_s:
-            self.watch.note(timed_out=True)
-            return known
-        found = relax_in_parts(
-            lowered,
-            model,
-            shares,
-            PARTS_SHARE * left_s,
-            parts=parts,
+        relaxing = Relaxing(
+            lowered=self.lowered,
+            model=self._loud(model),
+            shares=self.shares,
             begin=begin,
+            change_s=self._change_s,
+            watch=self.watch,
             pool=self.pool,
             seed=self.seed,
             cancelled=cancelled,
         )
-        return found.bounded_by(known)
-
-    def _by_container(self, model: Model, begin: Ints, cancelled: Callable[[], bool] | None) -> Relaxation:
-        left_s = self.watch.time_left()
-        if PARTS_SHARE * left_s < STEP_CHANGES * len(begin) * self._change_s:  # then steps alone gain more
-            self.watch.note(timed_out=True)
-            return Relaxation.unknown(self.lowered)
-        limit_s = RELAXATION_SHARE * left_s
-        found = relax_by_container(
-            self.lowered, model, self.shares, limit_s, begin=begin, pool=self.pool, cancelled=cancelled
-        )
-        self.watch.note(timed_out=found.timed_out)
-        return found
+        return relaxing.whole() if self.is_small else relaxing.run()
 
     def _tell(self, point: Floats) -> None:
         """Tell the watch a point (C,), unless a cheaper one was told before."""

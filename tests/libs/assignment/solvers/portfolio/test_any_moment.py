@@ -10,14 +10,15 @@ import numpy as np
 import pytest
 
 from libs.assignment.language.arrays import Ints
-from libs.assignment.solvers.portfolio import phases as phases_module
 from libs.assignment.solvers.portfolio import relaxation_in_parts as parted
-from libs.assignment.solvers.portfolio.phases import MEND_TRIES, POLISH_TRIES, Clock, Phases
+from libs.assignment.solvers.portfolio import relaxing
+from libs.assignment.solvers.portfolio.phases import MEND_TRIES, POLISH_TRIES, Phases
 from libs.assignment.solvers.portfolio.relaxation import Relaxation
 from libs.assignment.solvers.portfolio.relaxation_by_container import relax_by_container
 from libs.assignment.solvers.portfolio.solver import solve_portfolio
 from libs.assignment.solvers.portfolio.steps.descent import Guide, Walk
 from libs.assignment.solvers.portfolio.thread_pool import ThreadPool
+from libs.assignment.solvers.portfolio.watch import Clock
 from tests.libs.assignment.solvers.portfolio.test_solver import SEARCHED, lowered_world, world
 
 
@@ -67,12 +68,12 @@ def test_relaxations_that_would_take_the_time_of_the_steps_are_left_out(monkeypa
     clock = Clock(600.0)
     slow = Phases(lowered, quick.stated, SEARCHED, 0, clock, ThreadPool())
     slow.mended(lowered.held)
-    monkeypatch.setattr(phases_module, "PARTS_CHANGES", 1e18)
+    monkeypatch.setattr(relaxing, "PARTS_CHANGES", 1e18)
     left_out = slow.relax(slow.model, mended)
     assert left_out.point is None
     assert left_out.bound > 0, "the step from container to container bounds it"
     assert clock.timed_out, "the answer depends on the clock"
-    monkeypatch.setattr(phases_module, "STEP_CHANGES", 1e18)
+    monkeypatch.setattr(relaxing, "STEP_CHANGES", 1e18)
     assert slow.relax(slow.model, mended).rows is None, "no time for the step either"
     found = slow.improve(left_out, slow.start(left_out, lowered.held, mended), left_out.bound)
     assert slow.cost(found) <= slow.cost(mended)
@@ -89,7 +90,7 @@ def test_a_relaxation_out_of_time_still_has_a_bound(parts: bool, monkeypatch: py
     whole = phases.relax(phases.model, mended)
     step = relax_by_container(lowered, phases.model, phases.shares, begin=mended, pool=ThreadPool())
     late = replace(Relaxation.unknown(lowered), timed_out=True)
-    monkeypatch.setattr(phases_module, "relax_in_parts" if parts else "relax", lambda *_, **__: late)
+    monkeypatch.setattr(relaxing, "relax_in_parts" if parts else "relax", lambda *_, **__: late)
     found = phases.relax(phases.model, mended)
     assert 0 < found.bound == step.bound <= whole.bound + 1e-6
     assert found.rows is not None

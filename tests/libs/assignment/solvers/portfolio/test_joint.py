@@ -11,11 +11,11 @@ import pytest
 
 from libs.assignment import Bound, CapacitySpec, Filter, Limit, Limits, MaximizeAllocationSpec, Problem, solve
 from libs.assignment.model.lower import lower
-from libs.assignment.solvers.portfolio import phases, solver
+from libs.assignment.solvers.portfolio import relaxing, solver
 from libs.assignment.solvers.portfolio.joint import search_together
-from libs.assignment.solvers.portfolio.phases import Clock
 from libs.assignment.solvers.portfolio.relaxation import quiet_columns, relax, without_quiet
 from libs.assignment.solvers.portfolio.thread_pool import ThreadPool
+from libs.assignment.solvers.portfolio.watch import Clock
 from libs.assignment.solvers.settings import PortfolioLimits
 from tests.libs.assignment.solvers.portfolio.test_solver import PARTIES, world
 
@@ -101,7 +101,7 @@ def test_a_first_priority_that_no_relaxation_proves_takes_no_second_one(
 ) -> None:
     """The relaxation sees no cost, and no answer is without it. Whole objects prove that."""
     problem, relaxed = half_an_object_off(seed), []
-    monkeypatch.setattr(phases, "relax", lambda *given, **named: relaxed.append(1) or relax(*given, **named))
+    monkeypatch.setattr(relaxing, "relax", lambda *given, **named: relaxed.append(1) or relax(*given, **named))
     found = solve(problem, SEARCHED, solver="portfolio", seed=seed)
     (first, last), (least, bound_of_last) = found.objective[1], found.bound[1:]
     assert (first, least) == (pytest.approx(5.0), pytest.approx(5.0, abs=1e-4))

@@ -9,7 +9,7 @@ from libs.assignment import Limits, solve
 from libs.assignment.language.arrays import Ints
 from libs.assignment.language.problem import Problem
 from libs.assignment.model.lower import lower
-from libs.assignment.solvers.portfolio import phases, relaxation_by_container, unpaid
+from libs.assignment.solvers.portfolio import relaxation_by_container, relaxing, unpaid
 from libs.assignment.solvers.portfolio.containers_of import shares_of
 from libs.assignment.solvers.portfolio.relaxation import relax
 from libs.assignment.solvers.portfolio.relaxation_by_container import (
@@ -68,7 +68,7 @@ def test_a_little_changed_problem_is_solved_without_a_relaxation(seed: int, monk
         raise AssertionError("relaxed")
 
     for name in ("relax", "relax_in_parts"):
-        monkeypatch.setattr(phases, name, refused)
+        monkeypatch.setattr(relaxing, name, refused)
     found = solve(changed, SEARCHED, solver="portfolio")
     assert found.broken[1] == 0
     assert found.bound[1] <= whole.objective[1][0] + 1e-6
@@ -83,8 +83,8 @@ def test_a_little_changed_problem_is_solved_without_a_relaxation(seed: int, monk
 )
 def test_a_bound_that_is_not_enough_is_replaced(name: str, value: object, monkeypatch: pytest.MonkeyPatch) -> None:
     changed = after_change(1, solve(world(1, 2_000), SEARCHED, solver="portfolio").assignment)
-    relaxed, asked = phases.relax, []
-    monkeypatch.setattr(phases, "relax", lambda *a, **k: asked.append(1) or relaxed(*a, **k))
+    relaxed, asked = relaxing.relax, []
+    monkeypatch.setattr(relaxing, "relax", lambda *a, **k: asked.append(1) or relaxed(*a, **k))
     solve(changed, SEARCHED, solver="portfolio")
     assert not asked
     monkeypatch.setattr(relaxation_by_container, name, value)

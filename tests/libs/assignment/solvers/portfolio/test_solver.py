@@ -25,16 +25,17 @@ from libs.assignment.model.lower import lower
 from libs.assignment.model.lowered import Lowered
 from libs.assignment.solvers.limits import StoppedBy
 from libs.assignment.solvers.mip import solve_mip
-from libs.assignment.solvers.portfolio import phases
+from libs.assignment.solvers.portfolio import relaxing
 from libs.assignment.solvers.portfolio.containers_of import shares_of
 from libs.assignment.solvers.portfolio.neighbourhoods import Search
-from libs.assignment.solvers.portfolio.phases import Clock, Phases
+from libs.assignment.solvers.portfolio.phases import Phases
 from libs.assignment.solvers.portfolio.relaxation import Relaxation, relax
 from libs.assignment.solvers.portfolio.repair import is_broken, restored
 from libs.assignment.solvers.portfolio.rounding import nested_family, round_counts
 from libs.assignment.solvers.portfolio.solver import solve_portfolio
 from libs.assignment.solvers.portfolio.submodel import restrict
 from libs.assignment.solvers.portfolio.thread_pool import ThreadPool
+from libs.assignment.solvers.portfolio.watch import Clock
 from libs.assignment.solvers.settings import MipLimits, PortfolioLimits
 
 PARTIES, HALLS = 6, 4
@@ -255,7 +256,7 @@ def test_without_a_relaxation_there_is_still_a_good_answer(seed: int, monkeypatc
     lowered = lower(problem)
     price, reduced = np.zeros(len(lowered.classes.size)), np.zeros(len(lowered.kind))
     nothing = Relaxation(fractional=None, price=price, reduced=reduced, point=None, bound=-np.inf, timed_out=True)
-    monkeypatch.setattr(phases, "relax", lambda *_, **__: nothing)
+    monkeypatch.setattr(relaxing, "relax", lambda *_, **__: nothing)
     found = solve_portfolio(problem, replace(SEARCHED, neighbourhoods_max=0))
     assert found.stopped_by is StoppedBy.TIME
     assert 0.0 < found.bound[1] <= whole.objective[1][0], "the step from container to container gives one"

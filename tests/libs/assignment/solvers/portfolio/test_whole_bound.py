@@ -24,10 +24,11 @@ from libs.assignment.solvers.portfolio import unpaid
 from libs.assignment.solvers.portfolio import whole_bound as module
 from libs.assignment.solvers.portfolio.containers_of import shares_of
 from libs.assignment.solvers.portfolio.neighbourhoods import Search
-from libs.assignment.solvers.portfolio.phases import Clock, Phases
+from libs.assignment.solvers.portfolio.phases import Phases
 from libs.assignment.solvers.portfolio.relaxation import relax
 from libs.assignment.solvers.portfolio.submodel import at_prices, restrict
 from libs.assignment.solvers.portfolio.thread_pool import ThreadPool
+from libs.assignment.solvers.portfolio.watch import Clock
 from libs.assignment.solvers.portfolio.whole_bound import whole_bound, whole_least
 from libs.assignment.solvers.settings import PortfolioLimits
 from libs.mip.highs import Limits as MipLimits
