@@ -98,7 +98,7 @@ def is_enough(
     more than fractions. It must also pay no penalty that may be avoided: a plan rounded from another relaxation could
     avoid it. Arguments as in `relax_by_container`.
     """
-    if not (np.isfinite(found.bound) and is_little_changed(lowered, begin)):
+    if not is_little_changed(lowered, begin):
         return False, False
     until = time.perf_counter() + time_s_max
     must, timed_out = penalties_to_pay(lowered, model, shares, begin, pool=pool, until=until, cancelled=cancelled)

@@ -55,12 +55,14 @@ class Relaxing:
         """Return the best relaxation for which there is time.
 
         A step from container to container may be enough if little has changed. It replaces a whole relaxation that is
-        not solved in time, and raises the bound of parts. If a round of parts would take too long, the step is all:
-        steps on counts gain more.
+        not solved in time, and raises the bound of parts. If a round of parts would take too long, the step is all, and
+        if the step would, nothing is relaxed: steps on counts gain more.
         """
         if not self.shares.separates(self.model):
             return self.whole()
         parts = in_parts(self.lowered, self.model, self.shares)
+        if parts > 1 and self._is_late(STEP_CHANGES):
+            return Relaxation.unknown(self.lowered)
         step = self._step() if parts > 1 or is_little_changed(self.lowered, self.begin) else None
         if step is not None and self._is_enough(step):
             return step
@@ -79,8 +81,6 @@ class Relaxing:
         return relax(self.lowered, self.model, limit_s, begin=begin, cancelled=self.cancelled)
 
     def _step(self) -> Relaxation:
-        if self._is_late(STEP_CHANGES):
-            return Relaxation.unknown(self.lowered)
         found = relax_by_container(
             self.lowered,
             self.model,
