@@ -1,7 +1,7 @@
 """Choose the relaxation for which there is time: the whole, parts of it, or a step from container to container.
 
-What a relaxation takes is expected from the time of a change of counts, measured while mending. So the choice follows
-the machine.
+The expected time follows from the time to evaluate one change of counts, which is measured while mending. So the choice
+follows the machine.
 """
 
 from __future__ import annotations
