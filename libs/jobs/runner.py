@@ -18,6 +18,7 @@ from libs.domain.job import Job
 from libs.jobs.kinds import JobKind, JobRun
 from libs.jobs.lease import Lease, LeaseLost
 from libs.jobs.settings import WorkerSettings
+from libs.jobs.stuck import ended_when_stuck
 from libs.observability.tallies import JOB_S, JOBS
 from libs.observability.traces import flush_traces, span
 from libs.reconcile.clock import Clock
@@ -49,6 +50,7 @@ class JobRunner:
         crash_point("jobs.claim.after")
         with (
             structlog.contextvars.bound_contextvars(job_id=job_id, kind=job.kind, subject=job.subject),
+            ended_when_stuck(self._settings.job_s_max),
             Lease(self._database, job, lease_s=lease_s, heartbeat_s=self._settings.job_heartbeat_s) as lease,
         ):
             began_s = time.perf_counter()

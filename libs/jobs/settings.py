@@ -19,6 +19,7 @@ class JobSettings(Settings):
     job_lease_s        seconds without a renewal after which a worker has lost its job
     job_heartbeat_s    seconds between renewals by a working worker
     job_attempts_max   failed attempts after which a job has failed for good
+    job_s_max          seconds after which an attempt counts as stuck: its process ends, and another attempt begins
     job_resend_s       seconds until a message that no worker took is sent again; the interval doubles each time. A job
                        that raised waits as long
     job_tick_s         longest delay until a due schedule or an expired lease is noticed
@@ -36,6 +37,7 @@ class JobSettings(Settings):
     job_lease_s: float = Field(default=30.0, gt=0, le=3600, validation_alias="PLIMSOLL_JOB_LEASE_S")
     job_heartbeat_s: float = Field(default=5.0, gt=0, le=600, validation_alias="PLIMSOLL_JOB_HEARTBEAT_S")
     job_attempts_max: int = Field(default=5, ge=1, le=100, validation_alias="PLIMSOLL_JOB_ATTEMPTS_MAX")
+    job_s_max: float = Field(default=14_400.0, gt=0, le=604_800, validation_alias="PLIMSOLL_JOB_S_MAX")
     job_resend_s: float = Field(default=10.0, gt=0, le=3600, validation_alias="PLIMSOLL_JOB_RESEND_S")
     job_tick_s: float = Field(default=0.5, gt=0, le=60, validation_alias="PLIMSOLL_JOB_TICK_S")
     job_slots: int = Field(default=2, ge=1, le=256, validation_alias="PLIMSOLL_JOB_SLOTS")

@@ -1,17 +1,22 @@
 """Start Python modules as forks of a server that has loaded their code, which is most of the work of a start."""
 
 import ctypes
+import faulthandler
 import multiprocessing
 import os
 import runpy
 import signal
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 _PRELOADED = ("tests.crash.forked", "services.scheduler.main", "libs.jobs.processes", "tests.crash.preloaded")
 _PR_SET_PDEATHSIG = 1
+_TELL_STACKS = signal.SIGRTMIN
+_STACKS_S = 1.0
+"""Seconds in which processes tell their stacks."""
 
 
 class Forked:
@@ -25,7 +30,16 @@ class Forked:
         self._process.start()
         assert self._process.pid is not None
         self.pid = self._process.pid
+        self._log = log
         self._session_ended = False
+
+    def stacks(self) -> str:
+        """Return the stacks of all threads of its processes, for a person who wants to know why it hangs."""
+        begin = self._log.stat().st_size
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, _TELL_STACKS)
+        time.sleep(_STACKS_S)
+        return self._log.read_bytes()[begin:].decode(errors="replace")
 
     def exit_status(self) -> int | None:
         """Return the exit status: None while it runs, -N after signal N. End what a dead one left of its session."""
@@ -55,6 +69,7 @@ def _become(argv: list[str], env: dict[str, str], log: str) -> None:
     output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     for standard in (1, 2):
         os.dup2(output, standard)
+    faulthandler.register(_TELL_STACKS)
     os.environ.clear()
     os.environ.update(env)
     sys.argv = argv

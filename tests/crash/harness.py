@@ -48,6 +48,7 @@ class JobProcesses:
             "PLIMSOLL_JOB_WORLD_CYCLES": "{}",
             "PLIMSOLL_JOB_TICK_S": "0.05",
             "PLIMSOLL_JOB_LEASE_S": "2",
+            "PLIMSOLL_JOB_S_MAX": "120",  # less than tests wait
             "PLIMSOLL_JOB_RESEND_S": "1",
             "PLIMSOLL_JOB_ATTEMPTS_MAX": "100",  # a job dies at many points, and with others
             **env,
@@ -56,7 +57,9 @@ class JobProcesses:
     def __enter__(self) -> "JobProcesses":
         return self
 
-    def __exit__(self, *error: object) -> None:
+    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
+        for name, process in self._running.items() if error is not None else ():
+            print(f"stacks of the {name}:", process.stacks(), sep="\n")
         self.kill()
 
     def start(self, **env: str) -> None:

@@ -240,6 +240,12 @@ MOVING = """SELECT (SELECT count(*) FROM moves WHERE status = 'running')
     + (SELECT count(*) FROM jobs WHERE kind = 'draw_replacements' AND status IN ('queued', 'running'))"""
 
 OUT_OF_PLACE = (
+    """SELECT kind, status, attempts, worker, created_at, sent_at, lease_expires_at, now() FROM jobs
+        WHERE status IN ('queued', 'running')""",
+    """SELECT state, wait_event_type, wait_event, query_start, query FROM pg_stat_activity
+        WHERE datname = current_database() AND state <> 'idle' AND pid <> pg_backend_pid()""",
+    """SELECT status, started_at, finished_at, error, progress, report FROM solve_runs
+        ORDER BY solve_run_id DESC LIMIT 2""",
     """SELECT servers.name, now.name AS current, goal.name AS target, unavailability, in_use, moves.*,
         reservation_waits.*
         FROM servers
@@ -249,10 +255,9 @@ OUT_OF_PLACE = (
         LEFT JOIN reservation_waits ON reservation_waits.reservation_id = current_reservation_id
         WHERE unavailability = 'none' AND current_reservation_id IS DISTINCT FROM target_reservation_id
            OR move_id IS NOT NULL""",
-    "SELECT kind, status, attempts, error FROM jobs WHERE status IN ('queued', 'running', 'failed')",
+    "SELECT kind, error, count(*) FROM jobs WHERE status = 'failed' AND error NOT LIKE 'the worker%' GROUP BY 1, 2",
     "SELECT kind, count(*) FROM approvals WHERE status = 'pending' GROUP BY kind",
     "SELECT kind, interval_s, next_at, now() FROM schedules",
-    "SELECT status, error, report FROM solve_runs ORDER BY solve_run_id DESC LIMIT 2",
 )
 """Queries whose rows tell why a server is not where it should be."""
 

@@ -32,9 +32,11 @@ REGION = "west"
 SERVICES = ("portal", "broker", "solver", "mover", "planner", "orchestrator")
 
 
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as sock:
-        return sock.getsockname()[1]
+def free_ports(count: int) -> list[int]:
+    """Return so many ports. All are held until the last is found: a port that is free again may be found twice."""
+    with ExitStack() as held:
+        found = [held.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
+        return [one.getsockname()[1] for one in found]
 
 
 @contextmanager
@@ -61,8 +63,9 @@ def conninfo_of(url, role):
 @pytest.fixture
 def services(tmp_path, empty_database_url):
     """A client of each service's API; all of their workers and the scheduler run."""
+    valkey_port, *api_ports = free_ports(1 + len(SERVICES))
     with ExitStack() as stack:
-        valkey = stack.enter_context(ValkeyServer(port=free_port()))
+        valkey = stack.enter_context(ValkeyServer(port=valkey_port))
         token_file = tmp_path / "token"
         env = {name: os.environ[name] for name in ENVIRONMENT if name in os.environ} | {
             "PYTHONPATH": str(ROOT),
@@ -100,7 +103,7 @@ def services(tmp_path, empty_database_url):
         assert set_up.exit_status() == 0, set_up.log_path.read_text()
         if role:
             env["DATABASE_URL"] = conninfo_of(empty_database_url, role)
-        ports = {service: free_port() for service in SERVICES}
+        ports = dict(zip(SERVICES, api_ports, strict=True))
         apis = [
             start(service, "serve", PLIMSOLL_LISTEN_PORT=str(port), ready=HttpReady("127.0.0.1", port))
             for service, port in ports.items()

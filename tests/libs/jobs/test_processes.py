@@ -88,6 +88,19 @@ def test_kill_9_of_a_whole_worker_loses_nothing(database: Database, processes: J
     wait_until(lambda: look(database, alone).status is JobStatus.DONE, "all is well")
 
 
+def test_a_stuck_attempt_ends_and_another_begins(database: Database, processes: JobProcesses, tmp_path: Path) -> None:
+    """Its thread renews the lease, so nothing else would end it."""
+    processes.start(PLIMSOLL_JOB_S_MAX="1")
+    stuck = ask(database, "waits", "s")
+    wait_until(lambda: runs(tmp_path, "waits") >= 2, "another attempt began")
+    (tmp_path / "done" / "go").touch()
+    wait_until(lambda: look(database, stuck).status is not JobStatus.RUNNING, "it has ended")
+    after = ask(database, "quick", "s")
+    wait_until(lambda: look(database, after).status is JobStatus.DONE, "the worker goes on")
+    assert look(database, stuck).attempts > 1
+    assert "in waits" in (tmp_path / "worker.log").read_text(), "the stacks tell where it was"
+
+
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks for processes in /proc")
 def test_kill_9_of_the_worker_alone_leaves_no_orphan(
     database: Database, processes: JobProcesses, tmp_path: Path
