@@ -143,10 +143,7 @@ def _lacks(guard: Guard, waiting: WaitingServers, rows: Ints | Indices, *, hold:
 
 
 def _relieve(waiting: WaitingServers, refused: Indices, departures: Departures, guard: Guard, room: _Room) -> list[int]:
-    """Return the refused servers that leave at the level *hold*, because nothing arrives at their reservation. A server
-    whose loan is over does not: its home can wait, and the embedded buffer of its reservation cannot.
-    """
-    refused = refused[~waiting.returning[refused]]
+    """Return the refused servers that leave at the level *hold*, because nothing arrives at their reservation."""
     idle = [r for r in np.unique(waiting.current_id[refused]).tolist() if departures.is_idle(r)]
     rows = refused[np.isin(waiting.current_id[refused], idle)]
     rows = rows[_lacks(guard, waiting, rows, hold=True) <= 0]

@@ -36,14 +36,16 @@ ENV = {
     "PLIMSOLL_SOLVE_S_MAX": "5",
 }
 CYCLES = {
-    "move": 0.05,
-    "solve": 1.0,
-    "refresh_unavailability": 1.0,
-    "advance_windows": 1.0,
-    "finish_retirements": 0.5,
-    "draw_replacements": 0.05,
-    "watch_reservations": 0.2,
+    "move": 0.2,
+    "solve": 2.0,
+    "refresh_unavailability": 2.0,
+    "advance_windows": 2.0,
+    "finish_retirements": 1.0,
+    "draw_replacements": 1.0,
+    "watch_reservations": 1.0,
 }
+"""Seconds. Shorter ones give more work than the worker does on a busy machine, and then it never rests."""
+IN_PLACE_S_MAX = 600.0
 SERVERS = 40
 YEAR = timedelta(days=365)
 OF_HW_A, OF_HW_B = ([f"server-{i:02d}" for i in range(SERVERS) if i // 5 % 2 == kind] for kind in (0, 1))
@@ -126,12 +128,12 @@ def prepare(database: Database) -> None:
 def wait_for_the_end(database: Database) -> None:
     """Wait until all requests are decided and all moves have ended; then, without due cycles, for all jobs."""
     wait_until(lambda: count(database, UNDECIDED) == 0, "every request is decided")
+    set_cycle(database, "draw_replacements", YEAR.total_seconds(), at_once=True)  # a move that fails asks for them too
     wait_until_in_place(database)
     stop(database, "refresh_unavailability")
     wait_until(lambda: count(database, OVER) == 0, "what is over is deleted")
     stop(database, "advance_windows")
     stop(database, "finish_retirements")
-    stop(database, "draw_replacements")  # a move that fails asks for replacements itself
     while not rests_without_solves(database):
         set_cycle(database, "solve", CYCLES["solve"])
         wait_until_in_place(database)
@@ -149,7 +151,8 @@ def wait_until_in_place(database: Database) -> None:
     def in_place() -> bool:
         return count(database, MOVING) + approve_moves(database) == 0
 
-    wait_until(in_place, "every server that is up is where it should be", describe=describe)
+    what = "every server that is up is where it should be"
+    wait_until(in_place, what, s_max=IN_PLACE_S_MAX, describe=describe)
 
 
 def rests_without_solves(database: Database) -> bool:
@@ -277,13 +280,14 @@ def stop(database: Database, kind: str) -> None:
     set_cycle(database, kind, YEAR.total_seconds())
 
 
-def set_cycle(database: Database, kind: str, seconds: float) -> None:
-    """Make it due every so often, for the first time after one interval."""
+def set_cycle(database: Database, kind: str, seconds: float, *, at_once: bool = False) -> None:
+    """Make it due every so often, for the first time after one interval, or at once."""
+    first = 0.0 if at_once else seconds
     with database.write() as tx:
         region_id = load_region(tx, "west").region_id
         tx.execute(
             sa.text("UPDATE schedules SET interval_s = :s, next_at = :at WHERE region_id = :r AND kind = :k"),
-            {"r": region_id, "k": kind, "s": seconds, "at": datetime.now(UTC) + timedelta(seconds=seconds)},
+            {"r": region_id, "k": kind, "s": seconds, "at": datetime.now(UTC) + timedelta(seconds=first)},
         )
 
 

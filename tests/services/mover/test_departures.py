@@ -101,6 +101,18 @@ def test_what_waits_in_the_end_could_not_leave_without_breaking_the_promise(worl
         assert sum(world.holding(r).held_rru[0].values()) - 1 < world.promised[r]
 
 
+def test_a_server_whose_loan_is_over_goes_at_hold_where_another_reservation_waits_for_it() -> None:
+    """A region that is short would keep its shortage where the loan left it, and not where the plan wants it."""
+    for target, leaves in ((2, True), (0, False)):
+        world = World(
+            current={1: 1, 2: 1, 3: 1}, target={1: 1, 2: 1, 3: target}, in_use=set(), msbs=3, survives=True, profile={}
+        )
+        world.promised = {1: 2.0, 2: 1.0}
+        world.spare_for, world.lent_until, world.recalled = {3: 1}, {3: T0}, {3: T0}
+        started = {start.server_id for start in plan_moves(world.snapshot(), POLICY, T0).start}
+        assert started == ({3} if leaves else set())
+
+
 def test_a_move_that_started_waits_with_its_preempt_where_servers_failed_since() -> None:
     world = World(
         current={1: 1, 2: 1, 3: 0}, target={1: 0, 2: 1, 3: 0}, in_use=set(), msbs=1, promised={1: 1.0}, profile={}
