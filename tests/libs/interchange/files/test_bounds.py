@@ -100,9 +100,12 @@ def test_damaged_region_files_are_refused_in_words(files):
     assert refused > 500
 
 
-def test_hardware_types_are_bounded(files, monkeypatch):
+def test_datacenters_and_hardware_types_are_bounded(files, snapshot, monkeypatch):
     monkeypatch.setattr("libs.interchange.region.server_columns.COLUMNS_MAX", 1)
-    assert "different names; at most 1 are allowed" in refusal(files)
+    too_many = "different names; at most 1 are allowed"
+    assert f"servers.parquet, datacenter: has {len(snapshot.topology.datacenters)} {too_many}" in refusal(files)
+    in_one = with_column(files[S], "datacenter", pa.array(["dc"] * len(snapshot.servers)))
+    assert f"rru.parquet, hardware_type: has {len(snapshot.hardware_types)} {too_many}" in refusal(files | {S: in_one})
 
 
 def test_json_is_bounded(files):
