@@ -19,7 +19,8 @@ class JobSettings(Settings):
     job_lease_s        seconds without a renewal after which a worker has lost its job
     job_heartbeat_s    seconds between renewals by a working worker
     job_attempts_max   failed attempts after which a job has failed for good
-    job_s_max          seconds after which an attempt counts as stuck: its process ends, and another attempt begins
+    job_s_max          seconds after which an attempt counts as stuck: its process ends, and another attempt begins.
+                       Keep it above PLIMSOLL_SOLVE_S_MAX, with time to load and to commit
     job_resend_s       seconds until a message that no worker took is sent again; the interval doubles each time. A job
                        that raised waits as long
     job_tick_s         longest delay until a due schedule or an expired lease is noticed
