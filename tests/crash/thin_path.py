@@ -46,6 +46,7 @@ CYCLES = {
 }
 """Seconds. Shorter ones give more work than the worker does on a busy machine, and then it never rests."""
 IN_PLACE_S_MAX = 600.0
+"""Seconds until all is in place: each failed move waits for another solve."""
 SERVERS = 40
 YEAR = timedelta(days=365)
 OF_HW_A, OF_HW_B = ([f"server-{i:02d}" for i in range(SERVERS) if i // 5 % 2 == kind] for kind in (0, 1))

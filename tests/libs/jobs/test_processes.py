@@ -90,7 +90,7 @@ def test_kill_9_of_a_whole_worker_loses_nothing(database: Database, processes: J
 
 def test_a_stuck_attempt_ends_and_another_begins(database: Database, processes: JobProcesses, tmp_path: Path) -> None:
     """Its thread renews the lease, so nothing else would end it."""
-    processes.start(PLIMSOLL_JOB_S_MAX="1")
+    processes.start(PLIMSOLL_JOB_S_MAX="3")
     stuck = ask(database, "waits", "s")
     wait_until(lambda: runs(tmp_path, "waits") >= 2, "another attempt began")
     (tmp_path / "done" / "go").touch()
