@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -13,8 +14,10 @@ Place = tuple[int, ...]
 class Holding:
     """A reservation's promise, and its servers that are up, have joined and are not leaving.
 
-    survives   for each kind of loss, whether the promise includes the loss of any one domain of it
-    held_rru   for each kind of loss: domain -> RRU. Each has every server once
+    capacity_rru  asked for, and promised as far as it was granted
+    survives      for each kind of loss, whether the promise includes the loss of any one domain of it
+    held_rru      for each kind of loss: domain -> RRU. Each has every server once
+    granted_rru   granted so far. It is less than `capacity_rru` while a request waits
     """
 
     reservation_id: int
@@ -22,6 +25,7 @@ class Holding:
     capacity_rru: float
     survives: tuple[bool, ...]
     held_rru: tuple[Mapping[int, float], ...]
+    granted_rru: float = math.inf
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -12,7 +12,7 @@ from libs.domain.arrays import Bools, Floats, Ints
 from libs.domain.departure_exceptions import StoredExceptions
 from libs.domain.departure_wait import KnownWaits
 from libs.domain.holding import Holding, Place, ResourceHoldings
-from libs.domain.move import RunningMove
+from libs.domain.move import MoveStep, RunningMove
 from libs.domain.mover import Mover
 from libs.domain.spare import IdleServers, Spare
 
@@ -110,6 +110,7 @@ class MovesSnapshot:
     msb_started    msb_id -> number of moves started in the last minute; empty if no bound limits this number
     holdings       holdings of the live reservations that a server must leave, without shared buffers
     resources      what those reservations hold of each resource that one of them asks for
+    ungranted      ids of the reservations that were granted less than they ask for
     waiting_since  since this time, some server could not leave on every tick; None: no server waits
     spares         servers that are lent to reservations
     idle           servers that may be lent; None: not looked for, because no server waited on the last tick
@@ -129,6 +130,7 @@ class MovesSnapshot:
     msb_started: Mapping[int, int] = field(default_factory=dict)
     holdings: tuple[Holding, ...] = ()
     resources: tuple[ResourceHoldings, ...] = ()
+    ungranted: frozenset[int] = frozenset()
     waiting_since: datetime | None = None
     spares: tuple[Spare, ...] = ()
     idle: IdleServers | None = None
@@ -137,3 +139,35 @@ class MovesSnapshot:
     hurried: frozenset[int] = frozenset()
     foretold_s: Mapping[int, float] = field(default_factory=dict)
     overstaying: frozenset[int] = frozenset()
+
+    @property
+    def pressing(self) -> Bools:
+        """Return which of the waiting servers, (N,), may leave at *hold*: a reservation waits for them. A request that
+        waits may not ask that of a granted reservation (docs/designs/0064).
+        """
+        from_waiting, to_waiting = self._ungranted
+        return np.asarray(self.waiting.joins & (from_waiting | ~to_waiting | (self.waiting.current_id == 0)))
+
+    @property
+    def yielding(self) -> Bools:
+        """Return which of the waiting servers, (N,), go from a request that waits to a granted reservation. The request
+        keeps only what was granted of it.
+        """
+        from_waiting, to_waiting = self._ungranted
+        return np.asarray(self.waiting.joins & from_waiting & ~to_waiting)
+
+    def presses(self, move: RunningMove) -> bool:
+        """Return whether the server of a running move is one of the `pressing`."""
+        source, to_waiting = move.from_reservation_id, move.to_reservation_id in self.ungranted
+        return MoveStep.JOIN in move.steps and (source is None or source in self.ungranted or not to_waiting)
+
+    def yields(self, move: RunningMove) -> bool:
+        """Return whether the server of a running move is one of the `yielding`."""
+        to_waiting = move.to_reservation_id in self.ungranted
+        return MoveStep.JOIN in move.steps and move.from_reservation_id in self.ungranted and not to_waiting
+
+    @property
+    def _ungranted(self) -> tuple[Bools, Bools]:
+        """Return whether the current reservation, and the target, of each waiting server is a request that waits."""
+        ids = list(self.ungranted)
+        return np.isin(self.waiting.current_id, ids), np.isin(self.waiting.target_id, ids)

@@ -27,15 +27,17 @@ class MovesToMake:
 
     server      (N,) int     row of the snapshot
     domain      (N, L) int   columns of the server on the axis of the promises; the first is its MSB
-    source      (N,) int     row of the reservation that loses the server; NONE: it loses none, or a shared
-                             buffer or a deleted one does, for which the guard does not ask
+    source      (N,) int     row of the reservation that loses the server; NONE: it loses none, or one does for
+                             which the guard does not ask: a shared buffer or a deleted one
     to          (N,) int     row of the reservation that gets the server; NONE: it becomes free
     leaves_rru  (N,) RRU     what `source` loses
     brings_rru  (N,) RRU     what `to` gets
     gone        (N,) bool    the server has left its reservation, or was asked to: what is held does not count it
     takes       (N,) bool    the move still has to take the server from a reservation other than a shared buffer
     seconds     (N,) s       expected time of the steps that remain
-    to_buffer   (N,) bool    `to` is a shared buffer, whose servers join nothing
+    needless    (N,) bool    the server leaves at *survive* alone: `to` is a shared buffer, or a request that waits
+                             for servers of a granted reservation
+    yields      (N,) bool    the server goes from a request that waits to a granted reservation
     """
 
     server: Ints
@@ -47,7 +49,8 @@ class MovesToMake:
     gone: Bools
     takes: Bools
     seconds: Floats
-    to_buffer: Bools
+    needless: Bools
+    yields: Bools
 
     def __len__(self) -> int:
         return len(self.server)
@@ -58,15 +61,17 @@ class MovesToMake:
         return self.domain[:, 0]
 
     @property
-    def joins(self) -> Bools:
-        """Return which servers (N,) go to another reservation, shared buffers aside."""
-        return np.asarray((self.to != NONE) & ~self.to_buffer)
+    def presses(self) -> Bools:
+        """Return which servers (N,) may leave at *hold*: a reservation waits for them that may ask that of theirs."""
+        return np.asarray((self.to != NONE) & ~self.needless)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Promises:
     """R reservations, M MSBs and P domains that can be lost: what was promised, and what is held before the first wave.
 
+    capacity_rru (R,) RRU     asked for, and promised as far as it was granted
+    granted_rru  (R,) RRU     granted so far; less than the capacity while a request waits
     axis                      the P domains, and the losses that each reservation is to survive
     held_rru     (R, P) RRU   of servers that are up, have joined and are not leaving
     msb_servers  (M,) int     servers of each MSB
@@ -74,6 +79,7 @@ class Promises:
 
     name: Names
     capacity_rru: Floats
+    granted_rru: Floats
     axis: LossAxis
     held_rru: Floats
     msb_servers: Ints

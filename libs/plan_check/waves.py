@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,15 +19,16 @@ def check_waves(moves: MovesToMake, promises: Promises, plan: WavePlan) -> list[
     """Return every violation of a plan of waves; empty if the moves may be carried out in these waves.
 
     - Waves are numbered from 0 without gaps, and none is shorter than its longest move.
-    - While a wave runs, a reservation keeps its promise, or what it held before the wave, at the level *hold*. It keeps
-      it at the level *survive* too, unless its servers leave `at_hold`.
+    - While a wave runs, a reservation keeps its capacity, or what it held before the wave, at the level *hold*. It
+      keeps it at the level *survive* too, unless its servers leave `at_hold`. With the servers that go to granted
+      reservations, a request that waits may go down to what was granted of it.
     - Servers leave a reservation `at_hold` only if no other leaves it or joins it in the wave. They are one server, or
       at most FEW_SHARE of the promise. The same holds for those that leave it `below`.
     - A reservation falls below *hold* only in a wave that waits for an approval, through servers that leave it `below`,
       and by no more than the plan names.
     - No move waits for an approval that could go alone, at the level *hold*, after the waves that need none. No move is
       left out that could go after the last wave.
-    - Servers that become free, or go to a shared buffer, leave at *survive* alone.
+    - Servers that become free, or are needless by `MovesToMake`, leave at *survive* alone.
     - A lent server counts from the wave after the one in which it joins, and leaves as any other does. No reservation
       has more than SPARES_MAX of them at a time.
     """
@@ -36,8 +38,8 @@ def check_waves(moves: MovesToMake, promises: Promises, plan: WavePlan) -> list[
     if not np.array_equal(numbers, np.arange(W)):
         return [Violation(reason="WrongWaves", message=f"{W} waves have the numbers {numbers.tolist()}")]
     held, found = promises.held_rru.copy(), list[Violation]()
-    if (~moves.joins & (plan.at_hold | plan.below)).any():
-        found.append(Violation(reason="Needless", message="servers leave below survive, and no reservation gets them"))
+    if (~moves.presses & (plan.at_hold | plan.below)).any():
+        found.append(Violation(reason="Needless", message="servers leave below survive that nothing asks that for"))
     if plan.below.any() and plan.wave[plan.below].min() < plan.approved:
         found.append(Violation(reason="NotApproved", message="servers leave below hold without an approval"))
     guarded = (moves.source != NONE) & ~moves.gone & (moves.leaves_rru > 0)
@@ -54,11 +56,24 @@ def check_waves(moves: MovesToMake, promises: Promises, plan: WavePlan) -> list[
         givers = np.unique(np.concatenate([moves.source[leaving], loans.reservation[back]]))
         before = held[givers]
         np.subtract.at(held, (loans.reservation[back, None], loans.domain[back]), loans.rru[back, None])
-        np.subtract.at(held, (moves.source[leaving, None], moves.domain[leaving]), moves.leaves_rru[leaving, None])
+        yields = moves.yields[leaving]
+        _leave(moves, held, leaving[~yields])
+        others_left = held[givers]
+        _leave(moves, held, leaving[yields])
         at_hold = np.isin(givers, moves.source[leaving[plan.at_hold[leaving]]])
         below = np.isin(givers, moves.source[leaving[plan.below[leaving]]])
+        below_rru = np.where(below, plan.below_rru[givers], 0)
+        found += _levels(promises, givers, before, others_left, at_hold | below, below_rru, k)
+        gives_way = np.isin(givers, moves.source[leaving[yields]])
+        granted = replace(promises, capacity_rru=np.minimum(promises.capacity_rru, promises.granted_rru))
         found += _levels(
-            promises, givers, before, held[givers], at_hold | below, np.where(below, plan.below_rru[givers], 0), k
+            granted,
+            givers[gives_way],
+            before[gives_way],
+            held[givers[gives_way]],
+            (at_hold | below)[gives_way],
+            below_rru[gives_way],
+            k,
         )
         found += _few(moves, promises, plan.at_hold, rows, leaving)
         found += _few(moves, promises, plan.below, rows, leaving)
@@ -69,6 +84,11 @@ def check_waves(moves: MovesToMake, promises: Promises, plan: WavePlan) -> list[
         np.add.at(held, (loans.reservation[coming, None], loans.domain[coming]), loans.rru[coming, None])
     rest = np.flatnonzero(plan.wave == NEVER)
     return [*found, *_left_out(moves, promises, rest, _without(loans, held, W), guarded)]
+
+
+def _leave(moves: MovesToMake, held: Floats, rows: Ints) -> None:
+    """Take the servers of `rows` from what their reservations hold, (R, P)."""
+    np.subtract.at(held, (moves.source[rows, None], moves.domain[rows]), moves.leaves_rru[rows, None])
 
 
 def _levels(
@@ -118,18 +138,17 @@ def _many_loans(promises: Promises, plan: WavePlan, k: int) -> Iterator[Violatio
 
 
 def _left_out(moves: MovesToMake, promises: Promises, rows: Ints, held: Floats, guarded: Bools) -> Iterator[Violation]:
-    """Yield a violation for each move of `rows` that could go now, alone: to a reservation at *hold*, or else at
-    *survive*.
-    """
+    """Yield a violation for each move of `rows` that could go now, alone, at *hold* or at *survive*."""
     free = rows[~guarded[rows]]
     stuck = rows[guarded[rows]]
     source = moves.source[stuck]
     promise, before = promises.capacity_rru[source], held[source]
+    most = np.where(moves.yields[stuck], promises.granted_rru[source], np.inf)
     after = before.copy()
     after[np.arange(len(stuck))[:, None], moves.domain[stuck]] -= moves.leaves_rru[stuck, None]
     may = np.ones(len(stuck), bool)
-    for survive in (np.zeros(len(stuck), bool), ~moves.joins[stuck]):
-        floor = np.minimum(promise, promises.level(before, source, survive))
+    for survive in (np.zeros(len(stuck), bool), ~moves.presses[stuck]):
+        floor = np.minimum(np.minimum(promise, most), promises.level(before, source, survive))
         may &= promises.level(after, source, survive) >= floor - ROUNDING * promise
     for row in np.concatenate([free, stuck[may]]):
         yield Violation(reason="LeftOut", message=f"the move {row} could go earlier, or at all")

@@ -90,7 +90,8 @@ def plan_moves(snapshot: MovesSnapshot, policy: MovePolicy, now: datetime) -> Mo
         due += [
             move
             for move in fresh
-            if not _takes(move) or departures.allow_running(move, hurried=move.server_id in snapshot.hurried)
+            if not _takes(move)
+            or departures.allow_running(move, hurried=move.server_id in snapshot.hurried, yields=snapshot.yields(move))
         ]
         waiting = snapshot.waiting
         rebind = [

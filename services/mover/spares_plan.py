@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 import numpy as np
 
 from libs.domain.arrays import Floats
-from libs.domain.move import MoveStep, RunningMove
+from libs.domain.move import RunningMove
 from libs.domain.moves_snapshot import MovesSnapshot
 from libs.domain.spare import SPARES_MAX, IdleServers, Loan, LoanAct, loan_s
 from libs.ras.waves.departures import Departures
@@ -27,16 +27,16 @@ def waiting_by_reservation(
     """Return the servers that wait to leave a reservation for another one: rows of `snapshot.waiting`, and running
     moves.
 
-    A server that becomes free or goes to a shared buffer is left out: the reservation may as well keep it, instead of a
-    spare. So a lent server does not wait for another one once its loan is over.
+    A server that leaves at *survive* alone is left out: the reservation may as well keep it, instead of a spare. So a
+    lent server does not wait for another one once its loan is over.
     """
     waiting = snapshot.waiting
     found: defaultdict[int, list[Worth]] = defaultdict(list)
     for move in held_back:
-        if brings(move):
+        if snapshot.presses(move):
             found[move.from_reservation_id or 0].append((move.place, move.leaves_rru))
     rows = np.array(blocked, np.int64)
-    rows = rows[waiting.joins[rows]]
+    rows = rows[snapshot.pressing[rows]]
     for row in rows.tolist():
         found[int(waiting.current_id[row])].append(waiting.worth(row))
     return found
@@ -144,9 +144,9 @@ def take_back(snapshot: MovesSnapshot, now: datetime, *, sees_all: bool) -> list
     sees_all   False: the snapshot lacks some waiting servers, so the reservations may have more to give
     """
     waiting = snapshot.waiting
-    leaves = (waiting.current_id != 0) & waiting.joins & ~waiting.in_doubt
+    leaves = (waiting.current_id != 0) & snapshot.pressing & ~waiting.in_doubt
     giving = set(waiting.current_id[leaves & ~waiting.returning].tolist())
-    giving |= {move.from_reservation_id for move in snapshot.running if brings(move)}
+    giving |= {move.from_reservation_id for move in snapshot.running if snapshot.presses(move)}
     loans = []
     for spare in snapshot.spares:
         is_needed = spare.reservation_id in giving or not sees_all
@@ -163,10 +163,3 @@ def take_back(snapshot: MovesSnapshot, now: datetime, *, sees_all: bool) -> list
             )
             loans.append(ended)
     return loans
-
-
-def brings(move: RunningMove) -> bool:
-    """Return whether the move brings its server to another reservation. It joins nothing if it becomes free or goes to
-    a shared buffer.
-    """
-    return MoveStep.JOIN in move.steps

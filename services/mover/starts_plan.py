@@ -10,7 +10,7 @@ from datetime import datetime
 
 import numpy as np
 
-from libs.domain.arrays import Floats, Indices, Ints
+from libs.domain.arrays import Bools, Floats, Indices, Ints
 from libs.domain.departure_exceptions import StoredExceptions
 from libs.domain.move import RunningMove
 from libs.domain.moves_snapshot import MovesSnapshot, WaitingServers
@@ -19,7 +19,7 @@ from libs.ras.waves.departures import Departures
 from libs.ras.waves.guard import Guard
 from libs.ras.waves.steps import preferred_order
 from services.mover.move_policy import MovePolicy
-from services.mover.spares_plan import brings, lend, waiting_by_reservation
+from services.mover.spares_plan import lend, waiting_by_reservation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,9 +65,10 @@ def choose_starts(
     # Departures only lower levels, so a server that is refused before the first one is refused after it too.
     is_refused = np.zeros(len(waiting), bool)
     taking = np.flatnonzero(takes)
-    is_refused[taking] = _lacks(guard, waiting, taking) > 0
+    yielding = snapshot.yielding
+    is_refused[taking] = _lacks(guard, waiting, taking, yields=yielding) > 0
     pressing = taking[hurried[taking]]
-    is_refused[pressing] = _lacks(guard, waiting, pressing, hold=True) > 0
+    is_refused[pressing] = _lacks(guard, waiting, pressing, hold=True, yields=yielding) > 0
     refused: list[int] = order[is_refused[order]].tolist()
     chosen: list[int] = []
     profiles = _spares_to_change(snapshot)
@@ -82,7 +83,7 @@ def choose_starts(
             if not room.fits(int(waiting.msb_id[row]), takes=bool(takes[row])):
                 continue
             worth = int(waiting.current_id[row]), *waiting.worth(row)
-            if takes[row] and not departures.allow(*worth, hurried=bool(hurried[row])):
+            if takes[row] and not departures.allow(*worth, hurried=bool(hurried[row]), yields=bool(yielding[row])):
                 refused.append(row)
                 continue
         room.take(int(waiting.msb_id[row]), takes=bool(takes[row]))
@@ -96,10 +97,11 @@ def choose_starts(
     if snapshot.idle is not None:  # spares come first, and they were looked for
         needless = _needless(snapshot)
         departures.relieve_running(needless | {spare.server_id for spare in snapshot.spares})
-        relieved = _relieve(waiting, rows[~np.isin(waiting.id[rows], list(needless))], departures, guard, room)
+        few = rows[~np.isin(waiting.id[rows], list(needless))]
+        relieved = _relieve(waiting, few, yielding, departures, guard, room)
         rows = rows[~np.isin(rows, relieved)]
         if approved is not None:
-            excepted = _exceed(waiting, rows, departures, room, approved)
+            excepted = _exceed(waiting, rows, yielding, departures, room, approved)
             rows = rows[~np.isin(rows, excepted)]
             relieved += excepted
         chosen += relieved
@@ -138,36 +140,49 @@ class _Room:
         self._leave[msb_id] -= takes
 
 
-def _lacks(guard: Guard, waiting: WaitingServers, rows: Ints | Indices, *, hold: bool = False) -> Floats:
-    return guard.lacks(waiting.current_id[rows], waiting.place[rows], waiting.leaves_rru[rows], hold=hold)
+def _lacks(
+    guard: Guard, waiting: WaitingServers, rows: Ints | Indices, *, hold: bool = False, yields: Bools | None = None
+) -> Floats:
+    enough = None if yields is None else yields[rows]
+    return guard.lacks(
+        waiting.current_id[rows], waiting.place[rows], waiting.leaves_rru[rows], hold=hold, yields=enough
+    )
 
 
-def _relieve(waiting: WaitingServers, refused: Indices, departures: Departures, guard: Guard, room: _Room) -> list[int]:
+def _relieve(
+    waiting: WaitingServers, refused: Indices, yielding: Bools, departures: Departures, guard: Guard, room: _Room
+) -> list[int]:
     """Return the refused servers that leave at the level *hold*, because nothing arrives at their reservation."""
     idle = [r for r in np.unique(waiting.current_id[refused]).tolist() if departures.is_idle(r)]
     rows = refused[np.isin(waiting.current_id[refused], idle)]
-    rows = rows[_lacks(guard, waiting, rows, hold=True) <= 0]
+    rows = rows[_lacks(guard, waiting, rows, hold=True, yields=yielding) <= 0]
     relieved: list[int] = []
     for row in rows.tolist():
         msb_id = int(waiting.msb_id[row])
         if not room.fits(msb_id, takes=True):
             continue
-        if departures.relieve(int(waiting.current_id[row]), *waiting.worth(row)):
+        if departures.relieve(int(waiting.current_id[row]), *waiting.worth(row), yields=bool(yielding[row])):
             room.take(msb_id, takes=True)
             relieved.append(row)
     return relieved
 
 
 def _needless(snapshot: MovesSnapshot) -> set[int]:
-    """Return the servers that no reservation waits for: they become free, or go to a shared buffer. The levels of their
-    own reservation come first, even if nothing is to come to it. A solve can then let it keep them.
+    """Return the servers that leave at *survive* alone: they become free, or go to a shared buffer or to a request that
+    waits. The levels of their own reservation come first, even if nothing is to come to it. A solve can then let it
+    keep them.
     """
-    found = set(snapshot.waiting.id[~snapshot.waiting.joins].tolist())
-    return found | {move.server_id for move in snapshot.running if not brings(move)}
+    found = set(snapshot.waiting.id[~snapshot.pressing].tolist())
+    return found | {move.server_id for move in snapshot.running if not snapshot.presses(move)}
 
 
 def _exceed(
-    waiting: WaitingServers, refused: Indices, departures: Departures, room: _Room, approved: StoredExceptions
+    waiting: WaitingServers,
+    refused: Indices,
+    yielding: Bools,
+    departures: Departures,
+    room: _Room,
+    approved: StoredExceptions,
 ) -> list[int]:
     """Return the refused servers that leave below *hold*, and let the running moves do so that were held back. These
     are the named ones alone, within the named amounts.
@@ -181,7 +196,9 @@ def _exceed(
     excepted: list[int] = []
     for row in rows.tolist():
         r, msb_id, below_rru = int(waiting.current_id[row]), int(waiting.msb_id[row]), approved.below_rru
-        if room.fits(msb_id, takes=True) and departures.exceed(r, *waiting.worth(row), below_rru=below_rru(r)):
+        if room.fits(msb_id, takes=True) and departures.exceed(
+            r, *waiting.worth(row), yields=bool(yielding[row]), below_rru=below_rru(r)
+        ):
             departures.arrive([int(waiting.target_id[row])])
             room.take(msb_id, takes=True)
             excepted.append(row)

@@ -14,7 +14,6 @@ from libs.domain.departure_wait import DepartureWait, KnownWaits, Level, WaitsFo
 from libs.domain.move import MoveStep, RunningMove
 from libs.domain.moves_snapshot import MovesSnapshot
 from libs.ras.waves.guard import Guard
-from services.mover.spares_plan import brings
 from services.mover.starts_plan import Starts
 
 _EPOCH, _MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
@@ -48,12 +47,14 @@ def plan_waits(
     held_places = np.array([move.place for move in held_back], np.int64).reshape(-1, place.shape[1])
     place = np.concatenate([place[rows], held_places])
     rru = np.concatenate([waiting.leaves_rru[rows], np.array([move.leaves_rru for move in held_back], np.float64)])
-    joins = np.concatenate([waiting.joins[rows], np.array([brings(move) for move in held_back], bool)])
+    presses = np.array([snapshot.presses(move) for move in held_back], bool)
+    pressing = np.concatenate([snapshot.pressing[rows], presses])
     since_us, is_known = _since(known, server_id, reservation_id, (now - _EPOCH) // _MICROSECOND)
     stays = _not_asked(snapshot, chosen.rows, server_id, sees_all=sees_all)
     is_over = ~(stays | np.isin(known.server_id, server_id[is_known]))
-    lacks = guard.lacks(reservation_id, place, rru)
-    lacks_at_hold = guard.lacks(reservation_id, place, rru, hold=True)
+    yields = np.concatenate([snapshot.yielding[rows], np.array([snapshot.yields(move) for move in held_back], bool)])
+    lacks = guard.lacks(reservation_id, place, rru, yields=yields)
+    lacks_at_hold = guard.lacks(reservation_id, place, rru, hold=True, yields=yields)
     coming = _Coming(snapshot, chosen, going, held_back)
     stored = snapshot.exceptions
     not_approved = None if stored is None or stored.state(now) is ExceptionState.APPROVED else stored
@@ -65,7 +66,7 @@ def plan_waits(
         level = Level.HOLD if at_hold.min() > 0 else Level.SURVIVE
         also = stays & (known.reservation_id == r) if stays.any() else stays
         first_us = min([int(since_us[own].min()), *known.since_us[also].tolist()])
-        is_exchange = bool(joins[own].any())
+        is_exchange = bool(pressing[own].any())
         waits_for, asked = coming.waits_for(r, level, is_exchange=is_exchange), None
         if waits_for is WaitsFor.CAPACITY and not_approved is not None and not_approved.names(r):
             waits_for, asked = WaitsFor.APPROVAL, not_approved

@@ -38,7 +38,7 @@ from services.cli.demo.people import HealthSystem, Owners
 from services.portal.set_up import prepare_database
 from services.standalone.postgres import running_postgres
 from soak.promise.clock import SteppedClock
-from soak.promise.people import Containers, Maintainer, Nature, Operators, promises_of, reservations
+from soak.promise.people import Containers, Maintainer, Nature, Operators, promises_now, promises_of
 from soak.promise.platform import Platform, environment, given_environment, running
 from soak.promise.report import Report
 from soak.promise.servers import Luck, RealServers
@@ -125,7 +125,7 @@ class Month:
             now_s=lambda: self.clock.now_s,
             watch=lambda at_s: self.watcher.look(at_s),
         )
-        self.watcher = Watcher(self.servers, len(snapshot.topology.msbs), promises_of([], self.types))
+        self.watcher = Watcher(self.servers, len(snapshot.topology.msbs), promises_of([], {}, self.types))
         self._ran: Mapping[str, int] = {}
         self.is_news = True
         """Whether anything changed that the mover's last tick did not see."""
@@ -309,7 +309,7 @@ class Month:
             self._read_promises(admin)
 
     def _read_promises(self, admin: Client) -> None:
-        self.watcher.promise(promises_of(reservations(admin, REGION), self.types), self.clock.now_s)
+        self.watcher.promise(promises_now(admin, REGION, self.types), self.clock.now_s)
 
 
 def _repeat(agenda: Agenda, at_s: float, every_s: float, until_s: float, action: Action) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -182,15 +182,47 @@ def reservations(client: Client, region: str) -> list[Json]:
     return list(client.items("/v1/reservations", region=region, kind="guaranteed", limit=_PAGE))
 
 
-def promises_of(rows: list[Json], hardware_types: list[str]) -> Promises:
-    """Return what the platform promises: the capacity of each reservation that is granted or degraded."""
+def promises_now(client: Client, region: str, hardware_types: list[str]) -> Promises:
+    """Return what the platform promises now: the capacity of each reservation, or what was granted of it so far."""
+    rows = reservations(client, region)
+    is_short = any(row["status"]["phase"] == "degraded" for row in rows)
+    requests = client.items("/v1/capacity-requests", region=region, limit=_PAGE) if is_short else ()
+    return promises_of(rows, granted_of(requests), hardware_types)
+
+
+def granted_of(requests: Iterable[Json]) -> dict[str, float]:
+    """Return reservation -> RRU granted so far, of those whose last accepted request waits for servers.
+
+    A deletion ends what was granted under its name before.
+    """
+    granted: dict[str, float] = {}
+    waits: set[str] = set()
+    for one in sorted(requests, key=lambda one: one["capacity_request_id"]):
+        name, phase = one["reservation"], one["status"]["phase"]
+        if phase not in ("granted", "degraded"):
+            continue
+        if one["kind"] == "delete":
+            granted.pop(name, None)
+        elif phase == "granted":
+            granted[name] = one["spec"]["capacity_rru"]
+        (waits.add if phase == "degraded" else waits.discard)(name)
+    return {name: granted.get(name, 0.0) for name in waits}
+
+
+def promises_of(rows: list[Json], granted: Mapping[str, float], hardware_types: list[str]) -> Promises:
+    """Return the promises of the reservations `rows` that are granted or degraded.
+
+    granted   reservation -> RRU granted so far, where its request waits. Nothing granted is no promise
+    """
     made = sorted(
-        (row for row in rows if row["status"]["phase"] in ("granted", "degraded")), key=lambda row: row["name"]
+        (row for row in rows if row["status"]["phase"] in ("granted", "degraded") and granted.get(row["name"], 1.0)),
+        key=lambda row: row["name"],
     )
     rru = [[row["spec"]["rru"].get(kind, 0.0) for kind in hardware_types] for row in made]
+    asked = [(row["name"], row["spec"]["capacity_rru"]) for row in made]
     return Promises(
         name=np.array([row["name"] for row in made], object),
-        capacity_rru=np.array([row["spec"]["capacity_rru"] for row in made], float),
+        capacity_rru=np.array([min(wants, granted.get(name, wants)) for name, wants in asked], float),
         rru=np.array(rru, float).reshape(len(made), len(hardware_types)),
         survives=np.array([row["spec"]["survives_msb_loss"] for row in made], bool),
     )

@@ -19,7 +19,7 @@ from libs.store.tables import jobs, moves, solve_runs
 from services.cli.client import Client
 from services.cli.demo.people import HealthSystem, Owners
 from soak.promise.bound import fewest_servers
-from soak.promise.people import Maintainer, Operators, promises_of, reservations
+from soak.promise.people import Maintainer, Operators, promises_now
 from soak.promise.platform import Platform
 from soak.promise.servers import RealServers
 from soak.promise.watch import Dip, Least, Watcher
@@ -130,8 +130,8 @@ class Report:
 
     def _held(self) -> dict[str, object]:
         """Compare the servers that reservations hold with the fewest that could keep all promises."""
-        s, rows = self.servers, reservations(self.admin, self.platform.region)
-        promises, up = promises_of(rows, self.types), s.down == 0
+        s, promises = self.servers, promises_now(self.admin, self.platform.region, self.types)
+        up = s.down == 0
         supply = np.zeros((self.msbs, len(self.types)), np.int64)
         np.add.at(supply, (s.msb[up], s.hardware_type[up]), 1)
         numbers = [s.number[str(name)] for name in promises.name if str(name) in s.number]
@@ -139,7 +139,7 @@ class Report:
         bound = fewest_servers(promises, supply)
         known = bool(np.isfinite(bound)) and bound > 0
         return {
-            "reservations": len(rows),
+            "reservations": len(promises.name),
             "servers_held": held,
             "servers_bound": round(bound, 1) if known else None,
             "held_to_bound": round(held / bound, 3) if known else None,

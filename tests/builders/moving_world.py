@@ -1,5 +1,6 @@
 """A small world whose servers move: the store in a few lines, the real servers, and one tick of the mover."""
 
+import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -90,6 +91,7 @@ class World:
     lent_until: dict[int, datetime] = field(default_factory=dict)
     recalled: dict[int, datetime] = field(default_factory=dict)
     exceptions: StoredExceptions | None = None
+    granted: dict[int, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.fleet = Fleet({s: {r} - {0} - self.buffers for s, r in self.current.items()}, profile=dict(self.profile))
@@ -130,6 +132,7 @@ class World:
             msb_servers=servers,
             mover=MOVER,
             holdings=tuple(self.holding(r) for r in self.promised),
+            ungranted=frozenset(self.granted),
             spares=tuple(
                 Spare(
                     server_id=s,
@@ -209,6 +212,7 @@ class World:
             reservation_id=r,
             reservation=f"r{r}",
             capacity_rru=self.promised[r],
+            granted_rru=self.granted.get(r, math.inf),
             survives=(self.survives, self.survives_block)[: len(number)],
             held_rru=tuple({d: float(held[k][d]) for d in range(most)} for k, most in enumerate(number)),
         )

@@ -27,39 +27,44 @@ class Departures:
 
     def __init__(self, guard: Guard, running: Sequence[RunningMove] = ()) -> None:
         self._guard = guard
-        self._refused: set[tuple[int, Place, float, bool]] = set()
+        self._refused: set[tuple[int, Place, float, bool, bool]] = set()
         self._relieved_rru: dict[int, float] = {}
         self.held_back: list[RunningMove] = []
         # A server that has not left its old reservation yet does not count, because it may have to wait itself.
         gone = [move for move in running if move.asked or move.step is not MoveStep.PREEMPT]
         self._arriving = {move.to_reservation_id for move in gone if move.to_reservation_id is not None}
         self._leaving = {move.from_reservation_id for move in gone if move.from_reservation_id is not None}
+        self._yielding = set[int]()
         self.relieved_running: list[RunningMove] = []
         self.exceeding_running: list[RunningMove] = []
 
-    def allow(self, reservation_id: int, place: Place, rru: float, *, hurried: bool = False) -> bool:
+    def allow(
+        self, reservation_id: int, place: Place, rru: float, *, hurried: bool = False, yields: bool = False
+    ) -> bool:
         """Return whether a server may leave now. If it may, count it as gone.
 
         hurried   True: an operator wants it out at once, so the level *hold* is enough
+        yields    True: it goes from a request that waits to a reservation that was granted what it asks for
         """
         # Departures only lower levels, so a refusal holds for all servers like it.
-        like = (reservation_id, place, rru, hurried)
-        if like in self._refused or not self._guard.may_leave(reservation_id, place, rru, hold=hurried):
+        like = (reservation_id, place, rru, hurried, yields)
+        if like in self._refused or not self._guard.may_leave(reservation_id, place, rru, hold=hurried, yields=yields):
             self._refused.add(like)
             return False
         self._let_go(reservation_id, place, rru)
         return True
 
-    def allow_running(self, move: RunningMove, *, hurried: bool = False) -> bool:
+    def allow_running(self, move: RunningMove, *, hurried: bool = False, yields: bool = False) -> bool:
         """Return whether the server of a running move may leave now. The check is needed again, because the reservation
         may have lost other servers since the move started.
         """
         assert move.from_reservation_id is not None
-        allowed = self.allow(move.from_reservation_id, move.place, move.leaves_rru, hurried=hurried)
+        allowed = self.allow(move.from_reservation_id, move.place, move.leaves_rru, hurried=hurried, yields=yields)
         if allowed:
             self.arrive([move.to_reservation_id or 0])
         else:
             self.held_back.append(move)
+            self._yielding |= {move.server_id} if yields else set()
         return allowed
 
     def arrive(self, reservation_ids: Iterable[int]) -> None:
@@ -75,17 +80,21 @@ class Departures:
         left = reservation_id in self._leaving and reservation_id not in self._relieved_rru
         return reservation_id not in self._arriving and not left
 
-    def relieve(self, reservation_id: int, place: Place, rru: float) -> bool:
+    def relieve(self, reservation_id: int, place: Place, rru: float, *, yields: bool = False) -> bool:
         """Let a waiting server leave at the level *hold*, if nothing else leaves its reservation and nothing arrives.
 
         At most FEW_SHARE of the promise leaves so at a time, and at least one server.
         """
-        may_leave = self._is_few(reservation_id, rru) and self._guard.may_leave(reservation_id, place, rru, hold=True)
+        may_leave = self._is_few(reservation_id, rru) and self._guard.may_leave(
+            reservation_id, place, rru, hold=True, yields=yields
+        )
         if may_leave:
             self._count_few(reservation_id, place, rru)
         return may_leave
 
-    def exceed(self, reservation_id: int, place: Place, rru: float, *, below_rru: float = math.inf) -> bool:
+    def exceed(
+        self, reservation_id: int, place: Place, rru: float, *, yields: bool = False, below_rru: float = math.inf
+    ) -> bool:
         """Let a waiting server leave below the level *hold*, by the other rules of `relieve`. An operator must have
         approved that.
 
@@ -93,7 +102,7 @@ class Departures:
         """
         if not self._is_few(reservation_id, rru):
             return False
-        if not self._guard.may_leave(reservation_id, place, rru, hold=True):
+        if not self._guard.may_leave(reservation_id, place, rru, hold=True, yields=yields):
             held_rru = self._guard.level(reservation_id, survive=False) - rru
             promise_rru = self._guard.capacity_rru(reservation_id)
             if held_rru < promise_rru - below_rru - ROUNDING * promise_rru:
@@ -107,7 +116,8 @@ class Departures:
         """
         for move in self.held_back:
             assert move.from_reservation_id is not None
-            if move.server_id not in kept and self.relieve(move.from_reservation_id, move.place, move.leaves_rru):
+            worth = move.from_reservation_id, move.place, move.leaves_rru
+            if move.server_id not in kept and self.relieve(*worth, yields=move.server_id in self._yielding):
                 self.relieved_running.append(move)
 
     def exceed_running(self, moves: Iterable[RunningMove], below_rru: Callable[[int], float]) -> None:
@@ -118,7 +128,8 @@ class Departures:
         for move in moves:
             r = move.from_reservation_id
             assert r is not None
-            if self.exceed(r, move.place, move.leaves_rru, below_rru=below_rru(r)):
+            yields = move.server_id in self._yielding
+            if self.exceed(r, move.place, move.leaves_rru, yields=yields, below_rru=below_rru(r)):
                 self.arrive([move.to_reservation_id or 0])
                 self.exceeding_running.append(move)
 

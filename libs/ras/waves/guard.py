@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from libs.domain.arrays import Floats, Ints
+from libs.domain.arrays import Bools, Floats, Ints
 from libs.domain.holding import Holding, Place, ResourceHoldings
 from libs.ras.waves.measure_guard import MeasureGuard
 
@@ -26,33 +26,40 @@ class Guard:
         self._asks = {h.reservation_id for one in resources for h in one.holdings}
         self._kinds = len(listed[0].survives) if listed else None
 
-    def may_leave(self, reservation_id: int, place: Place, rru: float, *, hold: bool = False) -> bool:
+    def may_leave(
+        self, reservation_id: int, place: Place, rru: float, *, hold: bool = False, yields: bool = False
+    ) -> bool:
         """Return whether the reservation can lose a server worth `rru` in the domains `place`. It can if it then still
-        holds the capacity that it was promised, or as much as it held at the start, in each measure.
+        holds its capacity, or as much as it held at the start, in each measure.
 
-        hold   True to ignore losses: check only that the reservation holds its capacity while all domains are up
+        hold     True to ignore losses: check only that the reservation holds its capacity while all domains are up
+        yields   True: what was granted of its capacity is enough (docs/designs/0064)
         """
         domains = place[: self._kinds]
-        return self._rru.may_leave(reservation_id, domains, rru, hold=hold) and all(
-            guard.may_leave(reservation_id, domains, share, hold=hold)
+        return self._rru.may_leave(reservation_id, domains, rru, hold=hold, yields=yields) and all(
+            guard.may_leave(reservation_id, domains, share, hold=hold, yields=yields)
             for guard, share in self._shares(reservation_id, place, rru)
         )
 
-    def lacks(self, reservation_ids: Ints, places: Ints, rru: Floats, *, hold: bool = False) -> Floats:
+    def lacks(
+        self, reservation_ids: Ints, places: Ints, rru: Floats, *, hold: bool = False, yields: Bools | None = None
+    ) -> Floats:
         """Return the RRU (N,) that a reservation would lack if one server left it, for N servers, each judged alone. A
         reservation must keep a capacity at the level *survive*, or with `hold` at the level *hold*. If the value is
         above 0, the server may not leave. The largest lack over the measures counts.
 
         places   (N, L) the domains of each server, as in `Place`
+        yields   (N,) whether what was granted of the capacity is enough; None: nowhere
         """
         domains = places[:, : self._kinds]
-        lack = self._rru.lacks(reservation_ids, domains, rru, hold=hold)
+        lack = self._rru.lacks(reservation_ids, domains, rru, hold=hold, yields=yields)
         asks = np.flatnonzero(np.isin(reservation_ids, list(self._asks)))
         for one, guard in self._resources if len(asks) else ():
             ids = reservation_ids[asks]
             share = np.array([one.share(*pair) for pair in zip(ids.tolist(), places[asks, -1].tolist(), strict=True)])
             share = np.where(rru[asks] > 0, share, 0.0)
-            lack[asks] = np.maximum(lack[asks], guard.lacks(ids, domains[asks], share, hold=hold))
+            enough = None if yields is None else yields[asks]
+            lack[asks] = np.maximum(lack[asks], guard.lacks(ids, domains[asks], share, hold=hold, yields=enough))
         return lack
 
     def keeps_rru(self, reservation_id: int, *, hold: bool) -> float:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 import numpy as np
 
-from libs.domain.arrays import Floats, Ints
+from libs.domain.arrays import Bools, Floats, Ints
 from libs.domain.holding import Holding, Place
 from libs.domain.reservation import ROUNDING
 
@@ -31,30 +32,37 @@ class MeasureGuard:
         """Return whether the guard has what the reservation holds."""
         return reservation_id in self._holding
 
-    def may_leave(self, reservation_id: int, place: Place, rru: float, *, hold: bool = False) -> bool:
+    def may_leave(
+        self, reservation_id: int, place: Place, rru: float, *, hold: bool = False, yields: bool = False
+    ) -> bool:
         """Return whether the reservation can lose a server worth `rru` in the domains `place`. It can if it then still
-        holds the capacity that it was promised, or as much as it held at the start.
+        holds its capacity, or as much as it held at the start.
 
-        hold   True to ignore losses: check only that the reservation holds its capacity while all domains are up
+        hold     True to ignore losses: check only that the reservation holds its capacity while all domains are up
+        yields   True: what was granted of its capacity is enough
         """
         one = self._holding.get(reservation_id)
         if one is None or rru <= 0:
             return True
         slack, total = ROUNDING * one.capacity_rru, self._total[reservation_id] - rru
-        if total < self._floor[False][reservation_id] - slack:
+        most = one.granted_rru if yields else math.inf
+        if total < min(self._floor[False][reservation_id], most) - slack:
             return False
         if hold:
             return True
         survived = self._survived[reservation_id]
         loss = max((self._worst_after(reservation_id, k, place[k], -rru) for k in survived), default=0.0)
-        return total - loss >= self._floor[True][reservation_id] - slack
+        return total - loss >= min(self._floor[True][reservation_id], most) - slack
 
-    def lacks(self, reservation_ids: Ints, places: Ints, rru: Floats, *, hold: bool = False) -> Floats:
+    def lacks(
+        self, reservation_ids: Ints, places: Ints, rru: Floats, *, hold: bool = False, yields: Bools | None = None
+    ) -> Floats:
         """Return the RRU (N,) that a reservation would lack if one server left it, for N servers, each judged alone. A
         reservation must keep a capacity at the level *survive*, or with `hold` at the level *hold*. If the value is
         above 0, the server may not leave.
 
         places   (N, L) the domains of each server, as in `Place`
+        yields   (N,) whether what was granted of the capacity is enough; None: nowhere
         """
         known = [r for r in np.unique(reservation_ids).tolist() if r in self._holding]
         if not known:
@@ -62,7 +70,11 @@ class MeasureGuard:
         row = np.minimum(np.searchsorted(known, reservation_ids), len(known) - 1)
         is_known = np.asarray(known)[row] == reservation_ids
         levels = np.array([self._levels(r) for r in known])
-        total, keeps_hold, keeps_survive, slack = (levels[row, k] for k in range(levels.shape[1]))
+        total, keeps_hold, keeps_survive, slack, granted = (levels[row, k] for k in range(levels.shape[1]))
+        if yields is not None:
+            keeps_hold, keeps_survive = (
+                np.where(yields, np.minimum(k, granted), k) for k in (keeps_hold, keeps_survive)
+            )
         lack = np.asarray(keeps_hold - (total - rru))
         if not hold:
             worst = np.zeros(len(rru))
@@ -131,9 +143,11 @@ class MeasureGuard:
         return total - loss, total
 
     def _levels(self, r: int) -> tuple[float, ...]:
-        """Return what is held, what must be kept at *hold* and at *survive*, and the RRU that count as rounding."""
-        slack = ROUNDING * self._holding[r].capacity_rru
-        return self._total[r], self._floor[False][r], self._floor[True][r], slack
+        """Return what is held, what must be kept at *hold* and at *survive*, the RRU that count as rounding, and what
+        was granted.
+        """
+        one = self._holding[r]
+        return self._total[r], self._floor[False][r], self._floor[True][r], ROUNDING * one.capacity_rru, one.granted_rru
 
     def _fullest(self, r: int, k: int) -> tuple[float, float]:
         """Return the most and the second most that one domain of kind `k` gives; infinite: its loss does not count."""

@@ -81,7 +81,9 @@ def moves_of_plan(snapshot: FleetSnapshot, target: Indices, state: MovingState) 
     rows, seconds_s = rows[order], seconds_s[order]
     rru = np.vstack([q.rru, np.zeros((1, q.rru.shape[1]))])  # the last row stands for no reservation
     kind, to = servers.hardware_type[rows], wanted[rows].astype(np.int64)
+    granted = q.capacity_rru if snapshot.promised_rru is None else np.minimum(q.capacity_rru, snapshot.promised_rru)
     guarded = (current[rows] >= 0) & ~is_buffer[current[rows]]
+    waits = np.append((granted < q.capacity_rru) & ~is_buffer[:-1], False)
     axis, domain = loss_axis(snapshot.losses, snapshot.measures[:1])
     moves = MovesToMake(
         server=rows,
@@ -93,7 +95,8 @@ def moves_of_plan(snapshot: FleetSnapshot, target: Indices, state: MovingState) 
         gone=gone[rows],
         takes=(current_id[rows] != 0) & ~gone[rows] & ~is_buffer[current[rows]],
         seconds=seconds_s,
-        to_buffer=is_buffer[to],
+        needless=is_buffer[to] | (waits[to] & ~waits[current[rows]] & (current[rows] >= 0)),
+        yields=waits[current[rows]] & (to >= 0) & ~is_buffer[to] & ~waits[to],
     )
     there = is_ready & (current >= 0) & ~gone
     held = np.zeros((R, axis.columns))
@@ -102,6 +105,7 @@ def moves_of_plan(snapshot: FleetSnapshot, target: Indices, state: MovingState) 
     return moves, Promises(
         name=q.name,
         capacity_rru=q.capacity_rru,
+        granted_rru=granted,
         axis=axis,
         held_rru=held,
         msb_servers=np.bincount(snapshot.server_msb, minlength=axis.msbs),

@@ -7,6 +7,7 @@ import math
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
+from typing import Protocol
 
 import numpy as np
 
@@ -24,27 +25,33 @@ from libs.ras.waves.spares import Worth
 from libs.ras.waves.wave_time import TICK_S, wave_s
 
 
+class _May(Protocol):
+    """Returns whether a server may leave its reservation, and counts it as gone if it may."""
+
+    def __call__(self, reservation_id: int, place: Place, rru: float, *, yields: bool) -> bool: ...
+
+
 class _Queue:
-    """The moves that wait to leave one reservation. Servers of one place and RRU that go to a reservation wait
-    together, because the rules do not tell them apart. So do those that go to none: they leave at *survive* alone.
+    """The moves that wait to leave one reservation. Servers of one place and RRU wait together, unless the rules tell
+    them apart: some leave at *survive* alone, and some go from a request that waits to a granted reservation.
     """
 
     def __init__(self) -> None:
-        self._like: defaultdict[tuple[Place, float, bool], deque[int]] = defaultdict(deque)
+        self._like: defaultdict[tuple[Place, float, bool, bool], deque[int]] = defaultdict(deque)
 
-    def add(self, row: int, place: Place, rru: float, *, joins: bool) -> None:
-        self._like[place, rru, joins].append(row)
+    def add(self, row: int, place: Place, rru: float, *, presses: bool, yields: bool) -> None:
+        self._like[place, rru, yields, presses].append(row)
 
-    def take(self, may_leave: Callable[[Place, float], bool], *, all_kinds: bool) -> Iterator[int]:
+    def take(self, may_leave: Callable[[Place, float, bool], bool], *, all_kinds: bool) -> Iterator[int]:
         """Remove and yield the rows that may leave, in their order. Ask until each kind of server was refused once.
 
-        all_kinds   False: only of the servers that go to a reservation
+        all_kinds   False: only of the servers that may leave at *hold*
         """
-        heads = [(rows[0], like) for like, rows in self._like.items() if all_kinds or like[2]]
+        heads = [(rows[0], like) for like, rows in self._like.items() if all_kinds or like[-1]]
         heapq.heapify(heads)
         while heads:
             row, like = heapq.heappop(heads)
-            if not may_leave(*like[:2]):
+            if not may_leave(*like[:-1]):
                 continue
             rows = self._like[like]
             rows.popleft()
@@ -55,18 +62,18 @@ class _Queue:
             yield row
 
     def first(self, most: int) -> list[Worth]:
-        """Return the first `most` servers that go to a reservation, as (place, RRU)."""
+        """Return the first `most` servers that may leave at *hold*, as (place, RRU)."""
         found = [
             (row, (place, rru))
-            for (place, rru, joins), rows in self._like.items()
-            if joins
+            for (place, rru, _, presses), rows in self._like.items()
+            if presses
             for row in islice(rows, most)
         ]
         return [like for _, like in sorted(found)[:most]]
 
     def least_rru(self) -> float:
-        """Return the least RRU of a server that waits to go to a reservation; infinity if there is none."""
-        return min((rru for _, rru, joins in self._like if joins), default=math.inf)
+        """Return the least RRU of a server that may leave at *hold*; infinity if there is none."""
+        return min((rru for _, rru, _, presses in self._like if presses), default=math.inf)
 
     def __len__(self) -> int:
         return len(self._like)
@@ -78,7 +85,7 @@ def plan_waves(
     """Return the waves of `moves`. A wave is all that the guard lets go at its beginning; the next one begins when all
     servers of the wave have joined. Reservations that can give nothing borrow idle servers. Without any that help, few
     servers go at *hold*. When nothing can go at *hold*, few servers go below it, and that needs an approval. Servers
-    that go to no reservation stay then: a solve can let their reservation keep them.
+    that leave at *survive* alone stay then: a solve can let their reservation keep them.
 
     lendable   None: nothing is lent
     """
@@ -92,7 +99,7 @@ def plan_waves(
     seconds: list[float] = []
     approved: int | None = None
     lender = None if lendable is None else Lender(guard, lendable)
-    gives = np.bincount(moves.source[waits & moves.joins], minlength=len(promises))
+    gives = np.bincount(moves.source[waits & moves.presses], minlength=len(promises))
     while True:
         departures = Departures(guard)
         coming = lender.begin(departures) if lender is not None and not seconds else []
@@ -170,7 +177,7 @@ class _Waiting(Mapping[int, Sequence[Worth]]):
 def _givers(moves: MovesToMake, waits: Bools, rows: list[int]) -> Ints:
     """Return the reservations that the rows leave for another one, once for each server that waited."""
     own = np.array(rows, np.int64)
-    return moves.source[own[waits[own] & moves.joins[own]]]
+    return moves.source[own[waits[own] & moves.presses[own]]]
 
 
 def _exceed(
@@ -197,6 +204,7 @@ def holdings_of(promises: Promises, rows: Iterable[int]) -> list[Holding]:
             reservation_id=r + 1,
             reservation=str(promises.name[r]),
             capacity_rru=float(promises.capacity_rru[r]),
+            granted_rru=float(promises.granted_rru[r]),
             survives=tuple(axis.survives[r].tolist()),
             held_rru=tuple(dict(enumerate(promises.held_rru[r, a:b].tolist(), a)) for a, b in axis.spans),
         )
@@ -204,16 +212,16 @@ def holdings_of(promises: Promises, rows: Iterable[int]) -> list[Holding]:
     ]
 
 
-def _ask(may: Callable[[int, Place, float], bool], r: int) -> Callable[[Place, float], bool]:
-    return lambda place, rru: may(r + 1, place, rru)
+def _ask(may: _May, r: int) -> Callable[[Place, float, bool], bool]:
+    return lambda place, rru, yields: may(r + 1, place, rru, yields=yields)
 
 
 def _queues(moves: MovesToMake, rows: Iterable[int]) -> Mapping[int, _Queue]:
     queues: defaultdict[int, _Queue] = defaultdict(_Queue)
     source, place, rru = moves.source.tolist(), moves.domain.tolist(), moves.leaves_rru.tolist()
-    joins = moves.joins.tolist()
+    presses, yields = moves.presses.tolist(), moves.yields.tolist()
     for row in rows:
-        queues[source[row]].add(row, tuple(place[row]), rru[row], joins=joins[row])
+        queues[source[row]].add(row, tuple(place[row]), rru[row], presses=presses[row], yields=yields[row])
     return queues
 
 

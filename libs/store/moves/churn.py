@@ -9,6 +9,7 @@ import numpy as np
 import sqlalchemy as sa
 
 from libs.domain.fleet import FleetSnapshot
+from libs.store.capacity.ungranted import load_ungranted
 from libs.store.fleet.regions import load_region
 from libs.store.platform.database import Transaction
 
@@ -30,25 +31,6 @@ _CHURNED = """
     ) AS counted
     JOIN reservations USING (reservation_id) WHERE deleted_at IS NULL GROUP BY 1"""
 
-# The last request that was accepted may still wait for servers. Then the promise is the one before it. A shared buffer
-# is promised to no owner. A reservation without requests was imported.
-_WAITING = """
-    SELECT reservation_id, coalesce(promised.rru, 0) AS rru
-    FROM reservations
-    LEFT JOIN LATERAL (
-        SELECT capacity_request_id, phase FROM capacity_requests AS one
-        WHERE one.reservation_id = reservations.reservation_id AND kind <> 'delete' AND phase IN ('granted', 'degraded')
-        ORDER BY capacity_request_id DESC LIMIT 1
-    ) AS last ON true
-    LEFT JOIN LATERAL (
-        SELECT (spec ->> 'capacity_rru')::double precision AS rru FROM capacity_requests AS one
-        WHERE one.reservation_id = reservations.reservation_id AND kind <> 'delete' AND phase = 'granted'
-        ORDER BY capacity_request_id DESC LIMIT 1
-    ) AS promised ON reservations.kind = 'guaranteed'
-    WHERE region_id = :region_id AND deleted_at IS NULL
-          AND (last.phase = 'degraded' OR reservations.kind <> 'guaranteed')"""
-
-
 _OLDEST = sa.text("SELECT min(churned_at) FROM moves WHERE region_id = :region_id AND churned_at > :since")
 
 
@@ -58,12 +40,12 @@ def with_churn(tx: Transaction, snapshot: FleetSnapshot, *, now: datetime) -> Fl
 
     `tx` must be the transaction that loaded the snapshot.
     """
-    values = {"region_id": load_region(tx, snapshot.region).region_id, "since": now - DAY}
+    region_id = load_region(tx, snapshot.region).region_id
+    values = {"region_id": region_id, "since": now - DAY}
     found = {row.reservation_id: int(row.servers) for row in tx.execute(sa.text(_CHURNED), values)}
     churned = [found.get(int(reservation_id), 0) for reservation_id in snapshot.reservations.id]
-    waiting = {row.reservation_id: float(row.rru) for row in tx.execute(sa.text(_WAITING), values)}
-    q = snapshot.reservations
-    granted = [waiting.get(int(reservation_id), np.inf) for reservation_id in q.id]
+    ungranted, q = load_ungranted(tx, region_id), snapshot.reservations
+    granted = [ungranted.get(int(reservation_id), np.inf) for reservation_id in q.id]
     promised = np.minimum(q.capacity_rru, np.array(granted, np.float64))
     return replace(snapshot, churned=np.array(churned, np.int64), promised_rru=promised)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -14,6 +15,7 @@ from libs.domain.holding import Holding, ResourceHoldings
 from libs.domain.move import MoveStep, RunningMove
 from libs.domain.moves_snapshot import MovesSnapshot, WaitingServers
 from libs.domain.region_condition import RegionConditionType
+from libs.store.capacity.ungranted import load_ungranted
 from libs.store.fleet.loss_places import LossPlaces, load_loss_places
 from libs.store.fleet.regions import load_region
 from libs.store.fleet.resource_worths import ResourceWorths, load_resource_worths
@@ -156,7 +158,8 @@ def load_moves_snapshot(tx: Transaction, region_name: str, *, moves_max: int, no
     if is_typed:
         domain_ids = np.column_stack([domain_ids, found["type"].astype(np.int64)])
     is_asked = number > 0 or any(not move.asked for move in running)
-    holdings, resources = _holdings(tx, region_id, changed, places, worths) if is_asked else ((), ())
+    ungranted = load_ungranted(tx, region_id) if is_asked else {}
+    holdings, resources = _holdings(tx, region_id, changed, places, worths, ungranted) if is_asked else ((), ())
     msbs = tx.execute(MSBS, {"region_id": region_id}) if number else ()
     is_rated = number > 0 and mover.bounds.msb_starts_per_minute is not None
     started = tx.execute(_STARTED, {"region_id": region_id, "since": now - MINUTE}) if is_rated else ()
@@ -173,6 +176,7 @@ def load_moves_snapshot(tx: Transaction, region_name: str, *, moves_max: int, no
         msb_started={row.msb_id: row.moves for row in started},
         holdings=holdings,
         resources=resources,
+        ungranted=frozenset(ungranted),
         waiting_since=waiting_since,
         spares=spares,
         waits=load_known_waits(tx, region_id),
@@ -207,9 +211,17 @@ def _running_query(places: LossPlaces, chosen: str, *, is_typed: bool) -> sa.Tex
 
 
 def _holdings(
-    tx: Transaction, region_id: int, changed: Sequence[int], places: LossPlaces, worths: ResourceWorths
+    tx: Transaction,
+    region_id: int,
+    changed: Sequence[int],
+    places: LossPlaces,
+    worths: ResourceWorths,
+    ungranted: Mapping[int, float],
 ) -> tuple[tuple[Holding, ...], tuple[ResourceHoldings, ...]]:
-    """Return what the reservations hold that servers are to leave: in RRU, and of each resource that they ask for."""
+    """Return what the reservations hold that servers are to leave: in RRU, and of each resource that they ask for.
+
+    ungranted   reservation -> RRU granted so far, if it asks for more
+    """
     survives = places.fields("survives", "?", msb=True)
     named = ", ".join(f"{expression} AS {name}" for name, expression in zip(survives, places.survives, strict=True))
     columns = {"reservation_id": "i8", "name": "O", "capacity_rru": "f8", **survives}
@@ -231,6 +243,7 @@ def _holdings(
             reservation_id=int(ids[n]),
             reservation=giving["name"][n],
             capacity_rru=float(giving["capacity_rru"][n]),
+            granted_rru=ungranted.get(int(ids[n]), math.inf),
             survives=tuple(bool(giving[name][n]) for name in survives),
             held_rru=tuple(_summed(domains, rru[first[n] : end[n]]) for domains in place[first[n] : end[n]].T),
         )

@@ -113,6 +113,54 @@ def test_a_server_whose_loan_is_over_goes_at_hold_where_another_reservation_wait
         assert started == ({3} if leaves else set())
 
 
+def swapped(survives: bool) -> World:
+    """The first reservation, which was granted 3 of its 4 RRU, and the second one exchange a server in each of two
+    MSBs.
+    """
+    at = {1: 1, 2: 1, 3: 1, 4: 1, 5: 2, 6: 2, 7: 2, 8: 2}
+    to = at | {1: 2, 2: 2, 5: 1, 6: 1}
+    return World(current=at, target=to, in_use=set(), msbs=4, promised={1: 3.0, 2: 3.0}, survives=survives, profile={})
+
+
+def test_in_an_exchange_with_a_waiting_request_its_servers_leave_first() -> None:
+    """The granted reservation survives the loss of an MSB throughout, and no approval is needed."""
+    world, now = swapped(survives=True), T0
+    world.granted = {2: 0.0}
+    started = {start.server_id for start in plan_moves(world.snapshot(), POLICY, T0).start}
+    assert started == {5, 6}
+    for _ in range(60):
+        if tick(world, POLICY, now, None):
+            break
+        assert survives(world, 1) >= 3.0
+        now += timedelta(seconds=1)
+    assert world.current == world.target
+
+
+def test_a_waiting_request_takes_nothing_from_what_another_reservation_survives() -> None:
+    """Its servers are down. So none comes, and without a grant for the other one none leaves the first at *hold*."""
+    for granted, started in (({2: 0.0}, set()), ({}, {1, 2}), ({1: 2.0, 2: 0.0}, {1, 2})):
+        world = swapped(survives=True)
+        world.down, world.granted = {5, 6}, granted
+        plan = plan_moves(world.snapshot(), POLICY, T0)
+        assert {start.server_id for start in plan.start} <= started
+        assert bool(plan.start) == bool(started)
+        assert numbers(plan)["r1"] == 2 - len(plan.start)
+
+
+def test_what_was_granted_to_a_request_that_waits_for_more_is_kept() -> None:
+    world = swapped(survives=False)
+    world.promised[2], world.granted = 4.0, {2: 3.0}
+    plan = plan_moves(world.snapshot(), POLICY, T0)
+    assert {start.server_id for start in plan.start} == {1, 5}, "each can spare one"
+
+
+def test_among_themselves_requests_that_wait_keep_what_they_hold() -> None:
+    world = swapped(survives=False)
+    world.promised, world.granted = {1: 4.0, 2: 4.0}, {1: 0.0, 2: 0.0}
+    plan = plan_moves(world.snapshot(), POLICY, T0)
+    assert (plan.start, numbers(plan)) == ((), {"r1": 2, "r2": 2})
+
+
 def test_a_move_that_started_waits_with_its_preempt_where_servers_failed_since() -> None:
     world = World(
         current={1: 1, 2: 1, 3: 0}, target={1: 0, 2: 1, 3: 0}, in_use=set(), msbs=1, promised={1: 1.0}, profile={}

@@ -33,7 +33,8 @@ def moves_of(*rows: tuple[int, int, int], seconds: float = 60.0, **other: object
         "gone": np.zeros(N, bool),
         "takes": source >= 0,
         "seconds": np.full(N, seconds),
-        "to_buffer": np.zeros(N, bool),
+        "needless": np.zeros(N, bool),
+        "yields": np.zeros(N, bool),
         **other,
     }
     return MovesToMake(**given)
@@ -46,6 +47,7 @@ def promises_of(
     survives: bool = True,
     domains: int = 0,
     survives_other: bool | None = None,
+    granted: list[float] | None = None,
 ) -> Promises:
     """held: by MSB, and then by each of the `domains` of a further kind."""
     R, M = len(capacity), len(held[0]) - domains
@@ -53,6 +55,7 @@ def promises_of(
     return Promises(
         name=np.array([f"r{r}" for r in range(R)], object),
         capacity_rru=np.array(capacity),
+        granted_rru=np.array(capacity if granted is None else granted),
         axis=LossAxis(ends=(M, M + domains)[: len(kinds)], survives=np.tile(kinds, (R, 1))),
         held_rru=np.array(held),
         msb_servers=np.full(M, 1000),
@@ -113,8 +116,8 @@ def test_below_hold_few_leave_at_a_time_and_the_plan_names_how_much_lacks() -> N
 
 def test_a_server_that_goes_to_no_reservation_stays_where_its_own_would_not_survive_without_it() -> None:
     """Each holds what it must, or less, and nothing comes. The third has one more."""
-    to_buffer = np.array([False, True, False, False])
-    moves = moves_of((0, 0, -1), (0, 1, 3), (0, 2, -1), (0, 2, -1), to_buffer=to_buffer)
+    needless = np.array([False, True, False, False])
+    moves = moves_of((0, 0, -1), (0, 1, 3), (0, 2, -1), (0, 2, -1), needless=needless)
     promises = promises_of([[2.0, 2.0], [1.0, 1.0], [3.0, 2.0], [0.0, 0.0]], [2.0, 2.0, 2.0, 0.0])
     plan = plan_waves(moves, promises, DEFAULT)
     assert (plan.wave.tolist(), plan.approved) == ([NEVER, NEVER, 0, NEVER], 1)
@@ -160,6 +163,9 @@ def plans(draw: st.DrawFn) -> tuple[MovesToMake, Promises]:
     np.add.at(held, (source[there, None], domain[there]), rru[there, None])
     moved = np.flatnonzero((source != to) | gone)
     brings = np.where(to[moved] >= 0, rru[moved] * draw(st.sampled_from([0.5, 1.0, 2.0])), 0.0)
+    joins = (source[moved] >= 0) & (to[moved] >= 0)
+    kinds = st.lists(st.sampled_from(["", "needless", "yields"]), min_size=len(moved), max_size=len(moved))
+    kind = np.array(draw(kinds), object)
     moves = MovesToMake(
         server=moved,
         domain=domain[moved],
@@ -170,11 +176,15 @@ def plans(draw: st.DrawFn) -> tuple[MovesToMake, Promises]:
         gone=gone[moved],
         takes=(source[moved] >= 0) & ~gone[moved],
         seconds=np.array(draw(st.lists(st.floats(0, 900), min_size=len(moved), max_size=len(moved)))),
-        to_buffer=np.zeros(len(moved), bool),
+        needless=joins & (kind == "needless"),
+        yields=joins & (kind == "yields"),
     )
     capacity = [draw(st.sampled_from([0.3, 0.7, 0.9, 1.0, 1.5])) * max(total, 1.0) for total in held[:, :M].sum(1)]
     other = draw(st.booleans()) if N else None
-    return moves, promises_of(held.tolist(), capacity, survives=draw(st.booleans()), domains=N, survives_other=other)
+    granted = [draw(st.sampled_from([0.0, 0.5, 1.0])) * rru for rru in capacity]
+    return moves, promises_of(
+        held.tolist(), capacity, survives=draw(st.booleans()), domains=N, survives_other=other, granted=granted
+    )
 
 
 @given(plans(), st.sampled_from([MoverBounds(), MoverBounds(moves_max=2, msb_moves_max=1, msb_starts_per_minute=1)]))

@@ -1,9 +1,6 @@
 """A solve knows what each reservation was granted so far: only that may exceed the churn budget."""
 
-import json
-
 import pytest
-import sqlalchemy as sa
 
 from libs.domain.reservation import ReservationSpec
 from libs.store.capacity.shared_buffers import size_shared_buffers
@@ -11,15 +8,9 @@ from libs.store.fleet.regions import load_region
 from libs.store.fleet.snapshot import load_fleet_snapshot
 from libs.store.moves.churn import with_churn
 from libs.store.platform.database import Database
+from tests.builders.granted import ask
 from tests.builders.region import region_image
 from tests.builders.stored import NOW, stored
-
-REQUEST = sa.text("""
-    INSERT INTO capacity_requests (region_id, kind, reservation_name, reservation_id, owner, spec, phase, reason,
-                                   message, numbers, requested_by, created_at, changed_at)
-    SELECT region_id, :kind, name, reservation_id, 'team', CAST(:spec AS jsonb), :phase, '',
-           '', '{}', 'olga', :now, :now
-    FROM reservations WHERE name = 'web'""")
 
 
 def promised(database: Database) -> dict[str, float]:
@@ -46,10 +37,7 @@ def test_what_was_granted_so_far_is_promised(
 ) -> None:
     spec = ReservationSpec(capacity_rru=4, rru={"hw-a": 1.0})
     stored(database, region_image(reservations={"web": spec, "batch": spec}))
-    with database.write() as tx:
-        for kind, capacity_rru, phase in requests:
-            asked = {"kind": kind, "spec": json.dumps({"capacity_rru": capacity_rru}), "phase": phase, "now": NOW}
-            tx.execute(REQUEST, asked)
+    ask(database, requests)
     assert promised(database) == {"web": of_web, "batch": 4.0}
 
 

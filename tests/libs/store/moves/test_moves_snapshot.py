@@ -1,5 +1,6 @@
 """The mover's guard knows the domains of servers, as they are in the database."""
 
+import math
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -8,11 +9,15 @@ import pytest
 import sqlalchemy as sa
 
 from libs.domain.fleet import FREE
+from libs.domain.reservation import ReservationSpec
 from libs.ras.waves.guard import Guard
 from libs.store.fleet.loss_places import load_loss_places
 from libs.store.moves.moves_snapshot import load_moves_snapshot
 from libs.store.moves.spares import load_idle_servers
 from libs.store.platform.database import Database
+from tests.builders.granted import ask
+from tests.builders.region import region_image
+from tests.builders.stored import reservation_id, stored
 from tests.builders.survived import KINDS, left_rru, stored_with_kinds, stored_with_resources, survive
 
 NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)
@@ -100,3 +105,25 @@ def test_idle_servers_and_running_moves_have_their_domains(database: Database) -
         own = fleet.servers.domain[np.flatnonzero(fleet.servers.id == server_id)[0]]
         expected = [kind.domains[d] if d >= 0 else None for kind, d in zip(fleet.topology.kinds, own, strict=True)]
         assert [names.get(domain) for domain in domains] == expected
+
+
+@pytest.mark.parametrize(
+    ("requests", "granted_rru", "waits"),
+    [
+        ([("create", 2, "granted")], math.inf, False),
+        ([("create", 2, "degraded")], 0.0, True),
+        ([("create", 1, "granted"), ("resize", 2, "degraded")], 1.0, True),
+    ],
+)
+def test_the_guard_knows_what_was_granted(
+    database: Database, requests: list[tuple[str, float, str]], granted_rru: float, waits: bool
+) -> None:
+    spec = ReservationSpec(capacity_rru=2, rru={"hw-a": 1.0}, survives_msb_loss=False)
+    at = {"server-00": "web", "server-01": "web"}
+    fleet = stored(database, region_image(reservations={"web": spec}, current=at, target={"server-00": "web"}))
+    ask(database, requests)
+    with database.snapshot() as tx:
+        found = load_moves_snapshot(tx, "west", moves_max=100, now=NOW)
+    web = reservation_id(fleet, "web")
+    assert {one.reservation_id: one.granted_rru for one in found.holdings} == {web: granted_rru}
+    assert found.ungranted == (frozenset({web}) if waits else frozenset())

@@ -1,0 +1,24 @@
+"""Requests for the reservation `web`, as they are stored once they are decided."""
+
+import json
+from collections.abc import Iterable
+
+import sqlalchemy as sa
+
+from libs.store.platform.database import Database
+from tests.builders.stored import NOW
+
+_REQUEST = sa.text("""
+    INSERT INTO capacity_requests (region_id, kind, reservation_name, reservation_id, owner, spec, phase, reason,
+                                   message, numbers, requested_by, created_at, changed_at)
+    SELECT region_id, :kind, name, reservation_id, 'team', CAST(:spec AS jsonb), :phase, '',
+           '', '{}', 'olga', :now, :now
+    FROM reservations WHERE name = 'web'""")
+
+
+def ask(database: Database, requests: Iterable[tuple[str, float, str]]) -> None:
+    """Store requests, each with its kind, its capacity in RRU and its phase, in this order."""
+    with database.write() as tx:
+        for kind, capacity_rru, phase in requests:
+            spec = json.dumps({"capacity_rru": capacity_rru})
+            tx.execute(_REQUEST, {"kind": kind, "spec": spec, "phase": phase, "now": NOW})
