@@ -215,7 +215,7 @@ def promises_of(rows: list[Json], granted: Mapping[str, float], hardware_types: 
     granted   reservation -> RRU granted so far, where its request waits. Nothing granted is no promise
     """
     made = sorted(
-        (row for row in rows if row["status"]["phase"] in ("granted", "degraded") and granted.get(row["name"], 1.0)),
+        (row for row in rows if row["status"]["phase"] in ("granted", "degraded") and granted.get(row["name"]) != 0),
         key=lambda row: row["name"],
     )
     rru = [[row["spec"]["rru"].get(kind, 0.0) for kind in hardware_types] for row in made]
