@@ -11,13 +11,19 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import httpx
+import numpy as np
 
 from libs.actuators.simulated import SimulatedActuator, SimulatedSettings
 from libs.domain.execution_plan import Action, Phase
 from libs.domain.gate import Gate, GateTime
 from libs.domain.policy import RegionPolicy
 from libs.interchange.region.write import dump_region
+from libs.ras.waves.report import foretell
 from libs.simulator.fleet import made_up_fleet
+from libs.store.fleet.regions import load_region
+from libs.store.fleet.snapshot import load_fleet_snapshot
+from libs.store.moves.exceptions import settle_exceptions
+from libs.store.moves.moving_state import load_moving_state
 from tests.builders.executed_plan import Orchestrator
 from tests.builders.execution import TERMS, two_products
 from tests.builders.flux_world import fill_flux
@@ -67,6 +73,26 @@ class PagesWorld:
         for _ in range(minutes):
             self.platform.clock.skip(60)
             self.platform.tick()
+
+    def ask_below_promise(self) -> None:
+        """Ask for the approval of an exchange between index and batch, as the commit of a plan does. The next solve
+        supersedes it.
+
+        No server is free, and neither survives the loss of an MSB, so each has to give a server before it gets one.
+        This snapshot knows of no grants, so batch counts as granted.
+        """
+        with self.platform.database.snapshot() as tx:
+            snapshot, state = load_fleet_snapshot(tx, REGION), load_moving_state(tx, REGION)
+        servers, target = snapshot.servers, snapshot.servers.target.copy()
+        rows = [int(np.flatnonzero(snapshot.reservations.name == name)[0]) for name in ("index", "batch")]
+        there = [np.flatnonzero((target == r) & (servers.current == r) & servers.available)[0] for r in rows]
+        target[there] = rows[::-1]
+        exceptions = foretell(snapshot, target, state).exceptions
+        assert exceptions is not None
+        with self.platform.database.write() as tx:
+            region_id, now = load_region(tx, REGION).region_id, self.platform.clock.now()
+            plan_id = snapshot.target_plan_id
+            settle_exceptions(tx, region_id, exceptions, plan_id=plan_id, actor="solver", reason=None, now=now)
 
 
 @contextmanager
@@ -149,6 +175,7 @@ def _filled(platform: Platform, admin: str, servers: int) -> PagesWorld:
         moving.tick(0.0)
     fill_flux(platform.database, http, now=platform.clock.now())
     _roll_out(platform, http, write)
+    world.ask_below_promise()
     http.close()
     return world
 

@@ -23,6 +23,7 @@ def text_of(page: str) -> str:
 
 
 def test_no_service_is_told_to_read_a_reason(log_in, world) -> None:
+    world.ask_below_promise()
     page = text_of(log_in(world.admin).get("/regions/west/approvals").text)
     assert "Moves below a promise waits for a decision" in page
     assert "ann will read the reason. The audit trail keeps it." in page
@@ -65,6 +66,7 @@ def test_long_lists_of_failures_and_approvals_lead_on(log_in, world, api, monkey
     """No row is left out in silence, and each is on one of the parts."""
     monkeypatch.setattr("services.pages.views.failures._EVENTS_MAX", 1)
     monkeypatch.setattr("services.pages.views.approvals._WAITING_MAX", 1)
+    world.ask_below_promise()
     browser = log_in(world.viewer)
 
     def follow(page: str, words: str, name: str) -> int:

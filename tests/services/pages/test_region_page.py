@@ -16,6 +16,7 @@ def api(world):
 
 
 def test_the_region_names_what_is_amiss_with_its_page(log_in, world, api) -> None:
+    world.ask_below_promise()
     page = log_in(world.viewer).get("/regions/west").text
     summary = api.get("/v1/regions/west/summary").json()
     assert summary["degraded"] >= 1
