@@ -11,6 +11,7 @@ import numpy as np
 from libs.domain.arrays import Bools, Floats, Ints
 from libs.domain.departure_exceptions import StoredExceptions
 from libs.domain.departure_wait import KnownWaits
+from libs.domain.grants_first import spares_buffer, yields
 from libs.domain.holding import Holding, Place, ResourceHoldings
 from libs.domain.move import MoveStep, RunningMove
 from libs.domain.mover import Mover
@@ -142,32 +143,30 @@ class MovesSnapshot:
 
     @property
     def pressing(self) -> Bools:
-        """Return which of the waiting servers, (N,), may leave at *hold*: a reservation waits for them. A request that
-        waits may not ask that of a granted reservation (docs/designs/0064).
+        """Return which of the waiting servers, (N,), may leave at *hold*: a reservation that may ask that waits for them.
         """
-        from_waiting, to_waiting = self._ungranted
-        return np.asarray(self.waiting.joins & (from_waiting | ~to_waiting | (self.waiting.current_id == 0)))
+        patient = spares_buffer(*self._waits) & (self.waiting.current_id != 0)
+        return np.asarray(self.waiting.joins & ~patient)
 
     @property
     def yielding(self) -> Bools:
-        """Return which of the waiting servers, (N,), go from a request that waits to a granted reservation. The request
-        keeps only what was granted of it.
-        """
-        from_waiting, to_waiting = self._ungranted
-        return np.asarray(self.waiting.joins & from_waiting & ~to_waiting)
+        """Return which of the waiting servers, (N,), go from a request that waits to a granted reservation."""
+        return np.asarray(self.waiting.joins & yields(*self._waits))
 
     def presses(self, move: RunningMove) -> bool:
         """Return whether the server of a running move is one of the `pressing`."""
-        source, to_waiting = move.from_reservation_id, move.to_reservation_id in self.ungranted
-        return MoveStep.JOIN in move.steps and (source is None or source in self.ungranted or not to_waiting)
+        patient = move.from_reservation_id is not None and spares_buffer(*self._waits_of(move))
+        return MoveStep.JOIN in move.steps and not patient
 
     def yields(self, move: RunningMove) -> bool:
         """Return whether the server of a running move is one of the `yielding`."""
-        to_waiting = move.to_reservation_id in self.ungranted
-        return MoveStep.JOIN in move.steps and move.from_reservation_id in self.ungranted and not to_waiting
+        return MoveStep.JOIN in move.steps and bool(yields(*self._waits_of(move)))
 
     @property
-    def _ungranted(self) -> tuple[Bools, Bools]:
+    def _waits(self) -> tuple[Bools, Bools]:
         """Return whether the current reservation, and the target, of each waiting server is a request that waits."""
         ids = list(self.ungranted)
         return np.isin(self.waiting.current_id, ids), np.isin(self.waiting.target_id, ids)
+
+    def _waits_of(self, move: RunningMove) -> tuple[bool, bool]:
+        return move.from_reservation_id in self.ungranted, move.to_reservation_id in self.ungranted

@@ -8,6 +8,7 @@ import numpy as np
 
 from libs.domain.arrays import Bools, Indices, Ints
 from libs.domain.fleet import FREE, FleetSnapshot
+from libs.domain.grants_first import spares_buffer, yields
 from libs.domain.loss_axis import loss_axis
 from libs.domain.move import MoveStep
 from libs.domain.waves import NONE, MovesToMake, MovingState, Promises, RunningRows
@@ -95,8 +96,8 @@ def moves_of_plan(snapshot: FleetSnapshot, target: Indices, state: MovingState) 
         gone=gone[rows],
         takes=(current_id[rows] != 0) & ~gone[rows] & ~is_buffer[current[rows]],
         seconds=seconds_s,
-        needless=is_buffer[to] | (waits[to] & ~waits[current[rows]] & (current[rows] >= 0)),
-        yields=waits[current[rows]] & (to >= 0) & ~is_buffer[to] & ~waits[to],
+        needless=is_buffer[to] | (spares_buffer(waits[current[rows]], waits[to]) & (current[rows] >= 0)),
+        yields=yields(waits[current[rows]], waits[to]) & (to >= 0) & ~is_buffer[to],
     )
     there = is_ready & (current >= 0) & ~gone
     held = np.zeros((R, axis.columns))
