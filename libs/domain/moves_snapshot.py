@@ -143,8 +143,7 @@ class MovesSnapshot:
 
     @property
     def pressing(self) -> Bools:
-        """Return which of the waiting servers, (N,), may leave at *hold*: a reservation that may ask that waits for them.
-        """
+        """Return which of the waiting servers, (N,), may leave at *hold*, because a reservation waits for them."""
         patient = spares_buffer(*self._waits) & (self.waiting.current_id != 0)
         return np.asarray(self.waiting.joins & ~patient)
 
