@@ -1,4 +1,4 @@
-"""Who gives first where a granted reservation and a request that waits exchange servers. See docs/designs/0064."""
+"""The order of grants and requests where both exchange servers: who gives first. See docs/designs/0064."""
 
 from __future__ import annotations
 
