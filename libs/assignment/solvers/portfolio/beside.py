@@ -22,16 +22,25 @@ class Beside(Generic[T]):
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._over = True
+        self.end()
         self._thread.shutdown()
 
     def result(self) -> T:
         """Wait for the task, and return its result or raise its error."""
         return self._found.result()
 
+    @property
+    def is_over(self) -> bool:
+        """Whether the task has its result."""
+        return self._found.done()
+
+    def end(self) -> None:
+        """Tell the task to end, and do not wait for it."""
+        self._over = True
+
     def ended(self) -> T:
         """Tell the task to end, and return what it has."""
-        self._over = True
+        self.end()
         return self._found.result()
 
     def _ends(self) -> bool:

@@ -23,7 +23,7 @@ from libs.assignment.language.arrays import Bools, Floats, Ints
 from libs.assignment.model.lowered import Lowered
 from libs.assignment.solvers.portfolio.beside import Beside
 from libs.assignment.solvers.portfolio.bound_of_last import BoundOfLast
-from libs.assignment.solvers.portfolio.phases import Phases
+from libs.assignment.solvers.portfolio.phases import BESIDE_SHARE, Phases
 from libs.assignment.solvers.portfolio.relaxation import Relaxation, quiet_columns
 from libs.assignment.solvers.portfolio.relaxation_in_parts import in_parts
 from libs.assignment.solvers.portfolio.subproblem import Pool
@@ -62,6 +62,7 @@ class Joint:
     unit        (levels,) the weight of each level in the plain sum
     last        gives lower bounds of the last goal; None if the relaxation found no row prices
     whole       a share s, and a lower bound of last + s above for whole objects; None: not computed
+    first       lower bound of the first goal for whole objects; None: not computed
     """
 
     goals: list[int]
@@ -73,6 +74,7 @@ class Joint:
     unit: tuple[float, ...]
     last: BoundOfLast | None
     whole: tuple[float, float] | None = None
+    first: float | None = None
 
     def settles(self, level: int, counts: Ints) -> bool:
         """Return whether `level` needs no search of its own.
@@ -115,8 +117,24 @@ class Joint:
             return self
         lowered = self.phases.lowered
         share = self.last.share(self._most(lowered.values(lowered.point_of(counts))))
-        bound = self.phases.whole_bound(self.last.summed(share), self.last.price, counts)
+        bound = self.phases.whole_bound(self.last.summed(share), self.last.price, counts, BESIDE_SHARE)
         return replace(self, whole=(share, bound))
+
+    def with_first(self, model: Model, counts: Ints) -> Joint:
+        """Return the outcome with a bound of the first goal for whole objects; `counts` (Q,) are the best ones known.
+
+        It takes little time if fractions reach the least value: few containers pay then, and row prices are 0, so each
+        may have all objects. Else nothing changes.
+
+        model  the mixed-integer program of the first goal
+        """
+        lowered, k = self.phases.lowered, self.goals[0]
+        values = lowered.values(lowered.point_of(counts))
+        least, tolerance = lowered.levels[k].least(model), lowered.compiled.tolerance
+        known = values[k] <= least + tolerance(k, values[k])
+        if known or self.relaxation_of(k, model, values[:k], values[k]) is None:
+            return self
+        return replace(self, first=self.phases.whole_bound(model, np.zeros(len(model.row_lower)), counts, BESIDE_SHARE))
 
     def proves(self, counts: Ints) -> bool:
         """Return whether `counts` (Q,) are optimal: the goals above have their least values, and the last its bound."""
@@ -184,8 +202,9 @@ def search_together(
     if phases.is_small:
         return None
     slack = np.array([tolerance(k, value) for k, value in enumerate(before)])
-    mended = _no_worse(lowered, phases.mended(counts), counts, before, slack)
-    relaxation = phases.relax(plain, mended, cancelled=watch.stop)
+    mended, relaxation = phases.mended_and_relaxed(
+        plain, lambda: _no_worse(lowered, phases.mended(counts), counts, before, slack), cancelled=watch.stop
+    )
     watch.note(timed_out=relaxation.timed_out)
     exact = lowered.sound or not any(level.error for level in lowered.levels)
     joint = Joint(
@@ -208,10 +227,13 @@ def search_together(
     if relaxation.plan is not None:  # gains are then relative to the plain sum, not to the larger weighted one
         phases.count_from(plain.objective(relaxation.plan), relaxation.plan)
 
+    first = _weighted(lowered, held, goals[:1], np.ones(1))
     with Beside(relaxation.raised, watch.stop) as raising:
 
         def proves(found: Ints) -> bool:
             nonlocal joint
+            joint = joint.with_first(first, found)
+            relaxed(joint)
             joint = joint.bounded_by(raising.result()).raised(found)
             relaxed(joint)
             return joint.proves(found)

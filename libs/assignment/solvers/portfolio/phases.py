@@ -14,10 +14,11 @@ import numpy as np
 
 from libs.assignment.language.arrays import Bools, Floats, Ints
 from libs.assignment.model.lowered import Lowered
+from libs.assignment.solvers.portfolio.beside import Beside
 from libs.assignment.solvers.portfolio.containers_of import shares_of
 from libs.assignment.solvers.portfolio.neighbourhoods import Search
 from libs.assignment.solvers.portfolio.relaxation import Relaxation, quiet_columns, without_quiet
-from libs.assignment.solvers.portfolio.relaxing import Relaxing
+from libs.assignment.solvers.portfolio.relaxing import Relaxing, begun_ahead
 from libs.assignment.solvers.portfolio.repair import is_broken, restored
 from libs.assignment.solvers.portfolio.rounding import round_counts
 from libs.assignment.solvers.portfolio.rounding_cost import Excess
@@ -37,8 +38,8 @@ POLISH_TRIES = 15
 """Changes to evaluate per count in the steps after mending, which save any cost."""
 TIE = 0.5
 """Least saving of a step that breaks ties, as a share of the least cost that only breaks ties."""
-WHOLE_SHARE = 0.25
-"""Share of the time left for a bound of whole objects."""
+WHOLE_SHARE, BESIDE_SHARE = 0.25, 0.9
+"""Share of the time left for a bound of whole objects: alone, and beside neighbourhoods."""
 LARGE = 0.1
 """Share of the excess of all containers. One that has more, and pays a penalty, is bounded in whole objects before the
 neighbourhoods.
@@ -126,9 +127,32 @@ class Phases:
 
         The time left decides between several ones, with the counts `begin` (Q,): see relaxing.py.
         """
+        return self._relaxed(self._loud(model), begin, cancelled)
+
+    def mended_and_relaxed(
+        self, model: Model, mend: Callable[[], Ints], *, cancelled: Callable[[], bool] | None = None
+    ) -> tuple[Ints, Relaxation]:
+        """Return the counts (Q,) from `mend`, which calls `mended`, and the relaxation of `model` from there.
+
+        If a relaxation of the whole model is likely to be of use, it begins beside `mend`, which has one processor.
+        """
+        if self.is_small:
+            return (counts := mend()), self.relax(model, counts, cancelled=cancelled)
+        model = self._loud(model)
+        with begun_ahead(self.lowered, model, self.shares, self.watch, cancelled) as ahead:
+            counts = mend()
+            return counts, self._relaxed(model, counts, cancelled, ahead)
+
+    def _relaxed(
+        self,
+        model: Model,
+        begin: Ints,
+        cancelled: Callable[[], bool] | None,
+        ahead: Beside[Relaxation] | None = None,
+    ) -> Relaxation:
         relaxing = Relaxing(
             lowered=self.lowered,
-            model=self._loud(model),
+            model=model,
             shares=self.shares,
             begin=begin,
             change_s=self._change_s,
@@ -136,6 +160,7 @@ class Phases:
             pool=self.pool,
             seed=self.seed,
             cancelled=cancelled,
+            ahead=ahead,
         )
         return relaxing.whole() if self.is_small else relaxing.run()
 
@@ -180,16 +205,17 @@ class Phases:
 
         At the end, break ties between answers of equal cost.
 
-        proves  asked before the neighbourhoods, which take most of the time: whether counts are optimal
+        proves  asked beside the neighbourhoods, which take most of the time: whether the counts before them are
+                optimal. Then these are the answer
         """
         return self._without_ties(self._improved(relaxation, counts, bound, proves))
 
-    def whole_bound(self, model: Model, price: Floats, counts: Ints) -> float:
+    def whole_bound(self, model: Model, price: Floats, counts: Ints, share: float = WHOLE_SHARE) -> float:
         """Return a lower bound of the cost of whole objects in `model`, from the row prices `price` (N,).
 
-        `counts` (Q,) are the best ones known.
+        `counts` (Q,) are the best ones known. `share` is the most of the time left that it may take.
         """
-        until = time.perf_counter() + WHOLE_SHARE * self.watch.time_left()
+        until = time.perf_counter() + share * self.watch.time_left()
         point, stop = self.lowered.point_of(counts), self.watch.stop
         found, timed_out = whole_bound(
             self.lowered, model, self.shares, price, point, pool=self.pool, until=until, cancelled=stop
@@ -211,23 +237,28 @@ class Phases:
         self.not_followed = walk.not_followed
         counts = self._down(walk, relaxation, counts)
         self._tell(self.lowered.point_of(counts))
-        if proves is not None and not self.watch.stop() and proves(counts):
-            self.proven = True
-            return counts
         rng = np.random.default_rng(self.seed)
         search = Search(self.lowered, self.model, self.shares, relaxation, counts, rng)
         self._raise_least(search)
         real = self.lowered.container != self.shares.sink
         containers, most = len(np.unique(self.lowered.container[real])), self.limits.neighbourhoods_max
-        search.run(
-            self.pool,
-            max(30, 2 * containers) if most is None else most,
-            max(12, containers // 25) if self.limits.stall is None else self.limits.stall,
-            self.limits.stall_gain * self._size(relaxation, counts, bound),
-            self.watch.stop,
-            self.watch.time_left,
-            lambda _: self._tell(search.x),
-        )
+
+        def proven(_: object) -> bool:
+            return proves is not None and not self.watch.stop() and proves(counts)
+
+        with Beside(proven) as proving:
+            search.run(
+                self.pool,
+                max(30, 2 * containers) if most is None else most,
+                max(12, containers // 25) if self.limits.stall is None else self.limits.stall,
+                self.limits.stall_gain * self._size(relaxation, counts, bound),
+                lambda: self.watch.stop() or (proving.is_over and proving.result()),
+                self.watch.time_left,
+                lambda _: self._tell(search.x),
+            )
+            self.proven = proving.result()
+        if self.proven:  # what neighbourhoods gained until then depends on the machine, and is within the exact gap
+            return counts
         self.tried, self.improved = search.solved, search.improved
         self.watch.note(timed_out=search.timed_out)
         # a solver's tolerance lets some violations pass

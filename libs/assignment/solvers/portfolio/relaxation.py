@@ -14,7 +14,7 @@ import numpy as np
 
 from libs.assignment.language.arrays import Bools, Floats
 from libs.assignment.model.lowered import Lowered
-from libs.assignment.solvers.portfolio.unpaid import missed, penalties, unpaid, without
+from libs.assignment.solvers.portfolio.unpaid import missed, without
 from libs.mip.bound import bound_from_prices, reduced_costs
 from libs.mip.highs import Limits, Solution, solve_lp
 from libs.mip.model import Model
@@ -98,7 +98,7 @@ def relax(
     model: Model,
     time_s_max: float = np.inf,
     *,
-    begin: Floats | None = None,
+    left_out: Bools | None = None,
     cancelled: Callable[[], bool] | None = None,
 ) -> Relaxation:
     """Solve the relaxation of `model` by an interior point method without crossover.
@@ -106,11 +106,11 @@ def relax(
     Prices and a central point take a tenth of the time of a basis.
 
     model      a result of `lowered.at` or `lowered.weighted`, or another model with the same columns and rows
-    begin      (C,) or None  a point that fits the model. Penalties that it does not pay are left out at first
+    left_out   (C,) or None  penalties to leave out at first: those that a known plan does not pay
     cancelled  returns True to end the solve
     """
     counts, classes = len(lowered.kind), len(lowered.classes.size)
-    found = _solved(model, time_s_max, begin, cancelled)
+    found = _solved(model, time_s_max, left_out, cancelled)
     known = found.price is not None and found.x is not None
     return Relaxation(
         fractional=None if found.x is None else found.x[:counts],
@@ -124,12 +124,12 @@ def relax(
     )
 
 
-def _solved(model: Model, time_s_max: float, begin: Floats | None, cancelled: Callable[[], bool] | None) -> Solution:
-    """Solve the relaxation without the penalties that `begin` does not pay. If one is missed, solve it with all."""
+def _solved(model: Model, time_s_max: float, left_out: Bools | None, cancelled: Callable[[], bool] | None) -> Solution:
+    """Solve the relaxation without the penalties `left_out` (C,). If one is missed, solve it with all."""
     until = time.perf_counter() + time_s_max
-    left_out = np.zeros(len(model.cost), np.bool_) if begin is None else unpaid(model, penalties(model), begin)
-    found = solve_lp(without(model, left_out), "ipm", Limits(time_s_max=time_s_max), cancelled=cancelled)
-    if not left_out.any():
+    lean = model if left_out is None else without(model, left_out)
+    found = solve_lp(lean, "ipm", Limits(time_s_max=time_s_max), cancelled=cancelled)
+    if left_out is None or not left_out.any():
         return found
     if not found.timed_out and (found.price is None or missed(model, left_out, found.price).any()):
         return solve_lp(model, "ipm", Limits(time_s_max=until - time.perf_counter()), cancelled=cancelled)

@@ -6,16 +6,21 @@ follows the machine.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+
+import numpy as np
 
 from libs.assignment.language.arrays import Ints
 from libs.assignment.model.lowered import Lowered
+from libs.assignment.solvers.portfolio.beside import Beside
 from libs.assignment.solvers.portfolio.containers_of import Shares
 from libs.assignment.solvers.portfolio.relaxation import Relaxation, relax
 from libs.assignment.solvers.portfolio.relaxation_by_container import is_enough, is_little_changed, relax_by_container
 from libs.assignment.solvers.portfolio.relaxation_in_parts import in_parts, relax_in_parts
 from libs.assignment.solvers.portfolio.subproblem import Pool
+from libs.assignment.solvers.portfolio.unpaid import penalties, unpaid
 from libs.assignment.solvers.portfolio.watch import Watch
 from libs.mip.model import Model
 
@@ -31,6 +36,27 @@ STEP_CHANGES = 25
 """Number of changes that steps evaluate in the time of a step from container to container, for each count."""
 
 
+@contextmanager
+def begun_ahead(
+    lowered: Lowered, model: Model, shares: Shares, watch: Watch, cancelled: Callable[[], bool] | None
+) -> Iterator[Beside[Relaxation] | None]:
+    """Begin the whole relaxation of `model`, and yield it, while steps mend the counts that it is for.
+
+    The guess is that the mended counts pay no penalty, so all are left out. If they do pay, or need no whole
+    relaxation, it ends. Yield None if the model is relaxed in parts: these begin at the mended counts.
+    """
+    if shares.separates(model) and in_parts(lowered, model, shares) > 1:
+        yield None
+        return
+    limit_s = RELAXATION_SHARE * watch.time_left()
+
+    def whole(ends: Callable[[], bool]) -> Relaxation:
+        return relax(lowered, model, limit_s, left_out=penalties(model), cancelled=ends)
+
+    with Beside(whole, cancelled) as ahead:
+        yield ahead
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Relaxing:
     """One model to relax, and the time for it.
@@ -39,6 +65,7 @@ class Relaxing:
     begin      (Q,) the mended counts. A part that is not solved in time keeps them
     change_s   seconds to evaluate one change of counts; 0: not known, and no relaxation is expected to take too long
     cancelled  returns True to end the solve
+    ahead      the whole relaxation without any penalty, which has begun already; None: it has not
     """
 
     lowered: Lowered
@@ -50,6 +77,7 @@ class Relaxing:
     pool: Pool
     seed: int
     cancelled: Callable[[], bool] | None
+    ahead: Beside[Relaxation] | None = None
 
     def run(self) -> Relaxation:
         """Return the best relaxation for which there is time.
@@ -76,9 +104,14 @@ class Relaxing:
 
     def whole(self) -> Relaxation:
         """Return the relaxation of the whole model, or what the time allows of it."""
+        penalty = penalties(self.model)
+        left_out = unpaid(self.model, penalty, self.lowered.point_of(self.begin))
+        if self.ahead is not None:
+            if np.array_equal(left_out, penalty):
+                return self.ahead.result()
+            self.ahead.end()
         limit_s = RELAXATION_SHARE * self.watch.time_left()
-        begin = self.lowered.point_of(self.begin)
-        return relax(self.lowered, self.model, limit_s, begin=begin, cancelled=self.cancelled)
+        return relax(self.lowered, self.model, limit_s, left_out=left_out, cancelled=self.cancelled)
 
     def _step(self) -> Relaxation:
         found = relax_by_container(

@@ -29,7 +29,7 @@ from libs.assignment.solvers.deadline import Deadline
 from libs.assignment.solvers.limits import StoppedBy
 from libs.assignment.solvers.portfolio.beside import Beside
 from libs.assignment.solvers.portfolio.joint import Joint, goals_that_cost, search_together
-from libs.assignment.solvers.portfolio.phases import Phases
+from libs.assignment.solvers.portfolio.phases import BESIDE_SHARE, Phases
 from libs.assignment.solvers.portfolio.relaxation import Relaxation
 from libs.assignment.solvers.portfolio.subproblem import Pool
 from libs.assignment.solvers.portfolio.thread_pool import ThreadPool
@@ -199,7 +199,9 @@ class _Run:
         self._until = now + (self._ends - now) / max(levels, 1)  # the level's own, or the search before would end it
         if joint is not None and level == joint.goals[-1]:
             self._least = max(self._least, joint.bound_of_last(lowered.values(lowered.point_of(self.counts))))
-        if joint is not None and level != joint.goals[-1] and self._is_open(level, value):
+        if joint is not None and level == joint.goals[0] and joint.first is not None:
+            self._least = max(self._least, joint.first)
+        elif joint is not None and level != joint.goals[-1] and self._is_open(level, value):
             self._raise_bound(joint, level, model, value)
         if self._is_open(level, value):
             self._search(level, model)
@@ -241,8 +243,12 @@ class _Run:
             relaxation = joint.relaxation_of(level, model, self._most, value)
         begin, own = self.counts, relaxation is None
         if relaxation is None:
-            begin = phases.mended(begin) if joint is None else begin
-            relaxation = phases.relax(model, begin, cancelled=self.caller.cancels)
+            if joint is None:
+                begin, relaxation = phases.mended_and_relaxed(
+                    model, lambda: phases.mended(self.counts), cancelled=self.caller.cancels
+                )
+            else:
+                relaxation = phases.relax(model, begin, cancelled=self.caller.cancels)
             self.note(timed_out=relaxation.timed_out)
             self._least = max(self._least, relaxation.bound)
         rounded = phases.start(relaxation, self.counts, begin) if joint is None else begin
@@ -273,7 +279,7 @@ class _Run:
         relaxation = raising.result()
         self._least = max(self._least, relaxation.bound)
         if relaxation.rows is not None:
-            self._least = max(self._least, phases.whole_bound(model, relaxation.rows, counts))
+            self._least = max(self._least, phases.whole_bound(model, relaxation.rows, counts, BESIDE_SHARE))
         value = model.objective(self.lowered.point_of(counts))
         return value <= self._near(self._level, value)
 

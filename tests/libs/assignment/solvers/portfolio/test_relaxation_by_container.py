@@ -83,8 +83,8 @@ def test_a_little_changed_problem_is_solved_without_a_relaxation(seed: int, monk
 )
 def test_a_bound_that_is_not_enough_is_replaced(name: str, value: object, monkeypatch: pytest.MonkeyPatch) -> None:
     changed = after_change(1, solve(world(1, 2_000), SEARCHED, solver="portfolio").assignment)
-    relaxed, asked = relaxing.relax, []
-    monkeypatch.setattr(relaxing, "relax", lambda *a, **k: asked.append(1) or relaxed(*a, **k))
+    whole, asked = relaxing.Relaxing.whole, []
+    monkeypatch.setattr(relaxing.Relaxing, "whole", lambda one: asked.append(1) or whole(one))
     solve(changed, SEARCHED, solver="portfolio")
     assert not asked
     monkeypatch.setattr(relaxation_by_container, name, value)

@@ -12,6 +12,7 @@ from libs.assignment.solvers.portfolio import unpaid as unpaid_module
 from libs.assignment.solvers.portfolio.relaxation import relax
 from libs.assignment.solvers.portfolio.relaxation_in_parts import PartedRelaxation
 from libs.assignment.solvers.portfolio.thread_pool import ThreadPool
+from libs.assignment.solvers.portfolio.unpaid import penalties, unpaid
 from libs.mip.bound import bound_from_prices
 from libs.mip.model import Model
 from tests.libs.assignment.solvers.portfolio.test_solver import lowered_world
@@ -39,7 +40,7 @@ def test_without_penalties_that_are_not_paid_the_answer_is_the_same(
     model, begin = phases.model, lowered.point_of(phases.mended(lowered.held))
     whole = relax(lowered, model)
     solved.clear()
-    found = relax(lowered, model, begin=begin)
+    found = relax(lowered, model, left_out=unpaid(model, penalties(model), begin))
     held = (model.upper > model.lower) & (solved[0].upper == solved[0].lower)
     assert set(model.cost[held]) == {50.0}
     assert (begin[held] <= model.lower[held] + 1e-9).all()
@@ -57,7 +58,7 @@ def test_penalties_that_are_missed_are_put_back(
     whole = relax(lowered, model)
     monkeypatch.setattr(unpaid_module, "DEAR", 0.1)  # so moves are penalties too, and pay
     solved.clear()
-    found = relax(lowered, model, begin=begin)
+    found = relax(lowered, model, left_out=unpaid(model, penalties(model), begin))
     assert len(solved) == 2
     assert solved[1] is model
     assert found.bound == whole.bound

@@ -1,0 +1,148 @@
+"""What needs one processor goes on beside something else: relaxing beside mending, and bounds beside neighbourhoods."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from libs.assignment import solve
+from libs.assignment.language.arrays import Ints
+from libs.assignment.solvers.portfolio import relaxing, thread_pool
+from libs.assignment.solvers.portfolio import unpaid as unpaid_module
+from libs.assignment.solvers.portfolio.neighbourhoods import Search
+from libs.assignment.solvers.portfolio.relaxation import Relaxation, relax
+from libs.assignment.solvers.portfolio.subproblem import Answer, Subproblem
+from libs.assignment.solvers.portfolio.thread_pool import ThreadPool
+from libs.assignment.solvers.portfolio.watch import Clock
+from libs.mip.model import Model
+from tests.libs.assignment.solvers.portfolio.test_relaxation_by_container import SEARCHED, after_change
+from tests.libs.assignment.solvers.portfolio.test_solver import lowered_world, world
+
+WAIT_S = 60.0
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The number of penalties that each whole relaxation left out, in the order in which they began."""
+    left_out = list[int]()
+
+    def recorded(*given: Any, **named: Any) -> Relaxation:
+        left_out.append(int(named["left_out"].sum()))
+        return relax(*given, **named)
+
+    monkeypatch.setattr(relaxing, "relax", recorded)
+    return left_out
+
+
+def mended_and_relaxed(seed: int, asked: list[int]) -> tuple[Relaxation, Relaxation]:
+    """Return the relaxation that began beside mending, and the one that begins after it."""
+    lowered, phases = lowered_world(seed)
+
+    def mend() -> Ints:
+        until = time.perf_counter() + WAIT_S
+        while not asked and time.perf_counter() < until:
+            time.sleep(0.001)
+        assert asked, "it begins before mending ends"
+        return phases.mended(lowered.held)
+
+    mended, found = phases.mended_and_relaxed(phases.model, mend)
+    beside = len(asked)
+    after = phases.relax(phases.model, mended)
+    assert len(asked) == beside + 1
+    return found, after
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_relaxation_begins_while_steps_mend(seed: int, asked: list[int]) -> None:
+    found, after = mended_and_relaxed(seed, asked)
+    assert len(asked) == 2, "mending leaves no penalty, as was guessed, so nothing is relaxed again"
+    assert found.bound == after.bound
+    assert found.point is not None
+    assert after.point is not None
+    assert np.array_equal(found.point, after.point)
+
+
+def test_a_wrong_guess_at_penalties_is_put_right(asked: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unpaid_module, "DEAR", 0.1)  # so moves are penalties too, and mending pays some
+    found, after = mended_and_relaxed(1, asked)
+    assert len(asked) == 3
+    assert asked[0] > asked[1] == asked[2]
+    assert found.bound == after.bound
+
+
+def test_a_relaxation_that_is_not_needed_is_told_to_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    changed = after_change(1, solve(world(1, 2_000), SEARCHED, solver="portfolio").assignment)
+    over = threading.Event()
+
+    def endless(lowered: Any, *_: object, cancelled: Callable[[], bool], **__: object) -> Relaxation:
+        until = time.perf_counter() + WAIT_S
+        while not cancelled() and time.perf_counter() < until:
+            time.sleep(0.001)
+        if time.perf_counter() < until:
+            over.set()
+        return Relaxation.unknown(lowered)
+
+    monkeypatch.setattr(relaxing, "relax", endless)
+    solve(changed, SEARCHED, solver="portfolio")
+    assert over.is_set()
+
+
+def test_parts_are_not_relaxed_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(relaxing, "in_parts", lambda *_: 2)
+    lowered, phases = lowered_world(1)
+    with relaxing.begun_ahead(lowered, phases.model, phases.shares, Clock(600.0), None) as ahead:
+        assert ahead is None
+
+
+def test_a_proof_ends_the_neighbourhoods(monkeypatch: pytest.MonkeyPatch) -> None:
+    lowered, phases = lowered_world(1)
+    relaxation = relax(lowered, phases.model)
+    asked, ended = list[Ints](), list[float]()
+
+    def until_stopped(search: Search, *given: Any) -> None:
+        stop, until = given[4], time.perf_counter() + WAIT_S
+        while not stop() and time.perf_counter() < until:
+            time.sleep(0.001)
+        ended.append(until - time.perf_counter())
+
+    monkeypatch.setattr(Search, "run", until_stopped)
+    found = phases.improve(relaxation, lowered.held, relaxation.bound, lambda counts: not asked.append(counts))
+    assert phases.proven
+    assert ended[0] > 0
+    assert phases.cost(found) == phases.cost(asked[0]), "the counts of the proof are the answer"
+
+
+def test_bounds_and_other_subproblems_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    solved, free = list[str](), threading.Event()
+
+    def recorded(one: Subproblem, _: object) -> Answer:
+        free.wait(WAIT_S)
+        solved.append("bound" if one.bounds else "other")
+        return Answer(x=None)
+
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    monkeypatch.setattr(thread_pool, "solve_subproblem", recorded)
+    model: Any = Model
+    with ThreadPool() as pool:
+        waiting = [pool.submit(Subproblem(model=model, until=0.0, bounds=True)) for _ in range(4)]
+        waiting += [pool.submit(Subproblem(model=model, until=0.0)) for _ in range(2)]
+        free.set()
+        for one in waiting:
+            one.result()
+    assert solved == ["bound", "other", "bound", "other", "bound", "bound"]
+
+
+def test_an_error_of_a_subproblem_reaches_who_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> Answer:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(thread_pool, "solve_subproblem", fails)
+    model: Any = Model
+    with ThreadPool() as pool, pytest.raises(ZeroDivisionError):
+        pool.submit(Subproblem(model=model, until=0.0)).result()
