@@ -119,7 +119,7 @@ class PortfolioLimits:
                         0: the start is the answer
     neighbourhoods_max  most neighbourhoods to try; None: twice the number of containers, at least 30
     stall               number of neighbourhoods: the search stops if so many in a row together gain less than
-                        `stall_gain` of the bound, or if none is expected to gain its share of that; None: 12, or a
+                        `stall_gain` of the bound, or if none is expected to gain its share of that; None: 8, or a
                         25th of the containers if that is more
     stall_gain          gain below which the search stops, as a share of the lower bound: see `stall`
     exact_columns_max   a problem with at most this many counts is solved as a whole by branch and bound

@@ -250,7 +250,7 @@ class Phases:
             search.run(
                 self.pool,
                 max(30, 2 * containers) if most is None else most,
-                max(12, containers // 25) if self.limits.stall is None else self.limits.stall,
+                max(8, containers // 25) if self.limits.stall is None else self.limits.stall,
                 self.limits.stall_gain * self._size(relaxation, counts, bound),
                 lambda: self.watch.stop() or (proving.is_over and proving.result()),
                 self.watch.time_left,
