@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,7 +23,6 @@ from libs.assignment.solvers.portfolio.relaxing import Relaxing, begun_ahead
 from libs.assignment.solvers.portfolio.repair import is_broken, restored
 from libs.assignment.solvers.portfolio.rounding import round_counts
 from libs.assignment.solvers.portfolio.rounding_cost import Excess
-from libs.assignment.solvers.portfolio.steps.descent import Walk
 from libs.assignment.solvers.portfolio.subproblem import Pool
 from libs.assignment.solvers.portfolio.unpaid import paying
 from libs.assignment.solvers.portfolio.watch import Watch
@@ -30,6 +30,9 @@ from libs.assignment.solvers.portfolio.whole_bound import whole_bound, whole_lea
 from libs.assignment.solvers.settings import PortfolioLimits
 from libs.mip.highs import FINE, Limits, solve_mip
 from libs.mip.model import Model
+
+if TYPE_CHECKING:
+    from libs.assignment.solvers.portfolio.steps.descent import Walk
 
 LEAST_GAIN = 1e-9
 MEND_GAIN, MEND_TRIES = 1e-6, 30
@@ -113,7 +116,7 @@ class Phases:
             return counts
         nothing = Excess(self.lowered, self.model, self.shares, Relaxation.unknown(self.lowered))
         least, tries_max = MEND_GAIN * max(1.0, abs(self.cost(counts))), MEND_TRIES * len(counts)
-        walk, began = Walk(self.lowered, self.model, self.shares.sink), time.perf_counter()
+        walk, began = self._walk(self.model), time.perf_counter()
         found = self.better(walk.down(counts, least, nothing, self.watch.stop, tries_max), counts)
         self._change_s = (time.perf_counter() - began) / max(walk.tried, 1)
         self._tell(self.lowered.point_of(found))
@@ -233,7 +236,7 @@ class Phases:
             return counts
         if self.is_small:
             return self._whole(counts)
-        walk = Walk(self.lowered, self.model, self.shares.sink)
+        walk = self._walk(self.model)
         self.not_followed = walk.not_followed
         counts = self._down(walk, relaxation, counts)
         self._tell(self.lowered.point_of(counts))
@@ -305,10 +308,13 @@ class Phases:
         quiet = self.stated.cost[self._quiet]
         if self.is_small or not len(quiet) or self.watch.stop():
             return counts
-        found = Walk(self.lowered, self.stated, self.shares.sink).single(
-            counts, TIE * np.abs(quiet).min(), self.watch.stop
-        )
+        found = self._walk(self.stated).single(counts, TIE * np.abs(quiet).min(), self.watch.stop)
         return counts if is_broken(self.stated, self.lowered.point_of(found)) else found
+
+    def _walk(self, model: Model) -> Walk:
+        from libs.assignment.solvers.portfolio.steps.descent import Walk  # here: a relaxation goes on while it loads
+
+        return Walk(self.lowered, model, self.shares.sink)
 
     def _loud(self, model: Model) -> Model:
         return model if self.is_small or not self._quiet.any() else without_quiet(model, self._quiet)
