@@ -18,6 +18,8 @@ SOLVERS = {
     "price": "price.solver",
 }
 """Name of a solver -> its module. A module is imported at its first use, because its kernels take long to load."""
+_KERNELS = {"portfolio": "portfolio.steps.descent"}
+"""Name of a solver -> the module with its kernels, if it imports them only while a relaxation goes on."""
 
 
 def solver_named(name: str) -> Callable[..., Outcome]:
@@ -31,3 +33,5 @@ def solver_named(name: str) -> Callable[..., Outcome]:
 def load_solver(name: str) -> None:
     """Import a solver and its kernels now, so that its first use need not wait for them. Raises UnknownName."""
     solver_named(name)
+    if name in _KERNELS:
+        import_module(f"libs.assignment.solvers.{_KERNELS[name]}")

@@ -21,6 +21,9 @@ from libs.mip.model import Model
 
 QUIET = 1e-4
 """Share of the median cost of all columns of a level. A column that costs less only breaks ties."""
+LEAN_ITERATIONS_MAX = 200
+"""Most iterations of an interior point without some penalties. It takes some 40, but without them no point may exist.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -125,13 +128,13 @@ def relax(
 
 
 def _solved(model: Model, time_s_max: float, left_out: Bools | None, cancelled: Callable[[], bool] | None) -> Solution:
-    """Solve the relaxation without the penalties `left_out` (C,). If one is missed, solve it with all."""
+    """Solve the relaxation without the penalties `left_out` (C,). If that fails or misses one, solve it with all."""
     until = time.perf_counter() + time_s_max
-    lean = model if left_out is None else without(model, left_out)
-    found = solve_lp(lean, "ipm", Limits(time_s_max=time_s_max), cancelled=cancelled)
     if left_out is None or not left_out.any():
-        return found
-    if not found.timed_out and (found.price is None or missed(model, left_out, found.price).any()):
+        return solve_lp(model, "ipm", Limits(time_s_max=time_s_max), cancelled=cancelled)
+    limits = Limits(time_s_max=time_s_max, iterations_max=LEAN_ITERATIONS_MAX)
+    found = solve_lp(without(model, left_out), "ipm", limits, cancelled=cancelled)
+    if not found.timed_out and (not found.optimal or found.price is None or missed(model, left_out, found.price).any()):
         return solve_lp(model, "ipm", Limits(time_s_max=until - time.perf_counter()), cancelled=cancelled)
     return found if found.price is None else replace(found, bound=bound_from_prices(model, found.price))
 

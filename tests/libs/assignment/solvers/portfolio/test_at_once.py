@@ -1,8 +1,10 @@
-"""What needs one processor goes on beside something else: relaxing beside mending, and bounds beside neighbourhoods."""
+"""A relaxation begins beside mending, and bounds are computed beside neighbourhoods."""
 
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -76,6 +78,17 @@ def test_a_wrong_guess_at_penalties_is_put_right(asked: list[int], monkeypatch: 
     assert found.bound == after.bound
 
 
+def test_a_relaxation_is_waited_for_if_mending_leaves_few_penalties(
+    asked: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(unpaid_module, "DEAR", 0.1)
+    monkeypatch.setattr(relaxing, "PAID_FEW", 1.0)
+    found, after = mended_and_relaxed(1, asked)
+    assert len(asked) == 2
+    assert asked[0] > asked[1]
+    assert found.bound == pytest.approx(after.bound)
+
+
 def test_a_relaxation_that_is_not_needed_is_told_to_end(monkeypatch: pytest.MonkeyPatch) -> None:
     changed = after_change(1, solve(world(1, 2_000), SEARCHED, solver="portfolio").assignment)
     over = threading.Event()
@@ -116,6 +129,15 @@ def test_a_proof_ends_the_neighbourhoods(monkeypatch: pytest.MonkeyPatch) -> Non
     assert phases.proven
     assert ended[0] > 0
     assert phases.cost(found) == phases.cost(asked[0]), "the counts of the proof are the answer"
+
+
+def test_the_kernels_of_steps_load_only_with_the_first_steps() -> None:
+    loads = "from libs.assignment import load_solver; load_solver('portfolio'); show()"
+    imports = "import libs.assignment.solvers.portfolio.solver; show()"
+    shown = "import sys\ndef show(): print('numba' in sys.modules)\n"
+    for code, loaded in ((imports, "False"), (loads, "True")):
+        done = subprocess.run([sys.executable, "-c", shown + code], check=True, capture_output=True, text=True)
+        assert done.stdout.strip() == loaded
 
 
 def test_bounds_and_other_subproblems_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:

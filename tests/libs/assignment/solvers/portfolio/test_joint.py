@@ -12,7 +12,7 @@ import pytest
 from libs.assignment import Bound, CapacitySpec, Filter, Limit, Limits, MaximizeAllocationSpec, Problem, solve
 from libs.assignment.model.lower import lower
 from libs.assignment.solvers.portfolio import relaxing, solver
-from libs.assignment.solvers.portfolio.joint import search_together
+from libs.assignment.solvers.portfolio.joint import Joint, search_together
 from libs.assignment.solvers.portfolio.relaxation import quiet_columns, relax, without_quiet
 from libs.assignment.solvers.portfolio.thread_pool import ThreadPool
 from libs.assignment.solvers.portfolio.watch import Clock
@@ -105,8 +105,18 @@ def test_a_first_priority_that_no_relaxation_proves_takes_no_second_one(
     found = solve(problem, SEARCHED, solver="portfolio", seed=seed)
     (first, last), (least, bound_of_last) = found.objective[1], found.bound[1:]
     assert (first, least) == (pytest.approx(5.0), pytest.approx(5.0, abs=1e-4))
-    assert len(relaxed) == 1
+    assert len(relaxed) == 1, "it began beside mending"
     assert 0.75 * last <= bound_of_last <= last
+
+
+def test_the_first_priority_is_bounded_in_whole_objects_before_the_last() -> None:
+    lowered, told = lower(half_an_object_off(0)), list[Joint]()
+    search_together(
+        lowered, 0.0, lowered.held, PortfolioLimits(exact_columns_max=0), 0, Clock(600.0), told.append, ThreadPool()
+    )
+    first = next(joint for joint in told if joint.first is not None)
+    assert first.first == pytest.approx(5.0, abs=1e-4)
+    assert first.whole is None
 
 
 def test_a_priority_is_still_proven_if_the_search_of_all_takes_longer_than_its_share(
