@@ -10,7 +10,10 @@ sum still bounds every answer, by weak duality. Source: Lagrangian relaxation of
 from __future__ import annotations
 
 import math
+import os
+from collections import deque
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import replace
 
 import numpy as np
@@ -31,6 +34,10 @@ pay only what no object avoids, so few are solved. A proof of that saves a searc
 """
 COUNTS_MAX = 10_000
 """Most counts of all containers that are solved by themselves, so that a large problem does not wait for its bound."""
+AT_ONCE = 4
+"""Least number of trees at once, if there are as many. It is no more than the processors need, because a pool takes
+subproblems in their order: neighbourhoods that are solved beside them wait for few trees.
+"""
 REST = 0.001
 """Share of the bound. Containers that can raise it by less than this, all together, are not solved. The trees of all
 others may together leave as much open.
@@ -113,8 +120,13 @@ def _solved(
         nodes_max = max(len(lowered.container) // COUNTS_OF_NODE // parts, nodes_max)
     subs = list(parts_at_prices(lowered, model, shares.each(chosen), x, price[: len(lowered.classes.size)]))
     trees = [_tree(sub, price[sub.rows], x[sub.columns], nodes_max, rest / parts) for sub in subs]
-    asked = [Subproblem(model=model, until=until, search=search, bounds=True) for model, search in trees]
-    return subs, [each.result() for each in [pool.submit(one, cancelled) for one in asked]]
+    found, under_way = list[Answer](), deque[Future[Answer]]()
+    for tree, search in trees:
+        if len(under_way) >= max(AT_ONCE, os.cpu_count() or 1):
+            found.append(under_way.popleft().result())
+        one = Subproblem(model=tree, until=until, search=search, bounds=True)
+        under_way.append(pool.submit(one, cancelled))
+    return subs, found + [one.result() for one in under_way]
 
 
 def _slack(model: Model, shares: Shares, price: Floats, x: Floats, activity: Floats) -> Floats:

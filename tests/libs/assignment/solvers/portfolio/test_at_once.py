@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from typing import Any
 
 import numpy as np
@@ -15,18 +16,37 @@ import pytest
 
 from libs.assignment import solve
 from libs.assignment.language.arrays import Ints
-from libs.assignment.solvers.portfolio import relaxing, thread_pool
+from libs.assignment.solvers.portfolio import relaxing
 from libs.assignment.solvers.portfolio import unpaid as unpaid_module
 from libs.assignment.solvers.portfolio.neighbourhoods import Search
 from libs.assignment.solvers.portfolio.relaxation import Relaxation, relax
 from libs.assignment.solvers.portfolio.subproblem import Answer, Subproblem
-from libs.assignment.solvers.portfolio.thread_pool import ThreadPool
+from libs.assignment.solvers.portfolio.subproblem_solver import solve_subproblem
 from libs.assignment.solvers.portfolio.watch import Clock
-from libs.mip.model import Model
+from libs.assignment.solvers.portfolio.whole_bound import whole_bound
 from tests.libs.assignment.solvers.portfolio.test_relaxation_by_container import SEARCHED, after_change
 from tests.libs.assignment.solvers.portfolio.test_solver import lowered_world, world
 
 WAIT_S = 60.0
+
+
+class Waiting:
+    """A pool that solves a subproblem when its answer is asked for, and counts those that wait."""
+
+    def __init__(self) -> None:
+        self.submitted = self.most = self.waiting = 0
+
+    def submit(self, one: Subproblem, cancelled: Callable[[], bool] | None = None) -> Future[Answer]:
+        self.submitted, self.waiting = self.submitted + 1, self.waiting + 1
+        self.most = max(self.most, self.waiting)
+        future: Any = Future[Answer]()
+
+        def result() -> Answer:
+            self.waiting -= 1
+            return solve_subproblem(one, cancelled)
+
+        future.result = result
+        return future  # type: ignore[no-any-return]
 
 
 @pytest.fixture
@@ -140,31 +160,14 @@ def test_the_kernels_of_steps_load_only_with_the_first_steps() -> None:
         assert done.stdout.strip() == loaded
 
 
-def test_bounds_and_other_subproblems_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
-    solved, free = list[str](), threading.Event()
-
-    def recorded(one: Subproblem, _: object) -> Answer:
-        free.wait(WAIT_S)
-        solved.append("bound" if one.bounds else "other")
-        return Answer(x=None)
-
-    monkeypatch.setattr(os, "cpu_count", lambda: 1)
-    monkeypatch.setattr(thread_pool, "solve_subproblem", recorded)
-    model: Any = Model
-    with ThreadPool() as pool:
-        waiting = [pool.submit(Subproblem(model=model, until=0.0, bounds=True)) for _ in range(4)]
-        waiting += [pool.submit(Subproblem(model=model, until=0.0)) for _ in range(2)]
-        free.set()
-        for one in waiting:
-            one.result()
-    assert solved == ["bound", "other", "bound", "other", "bound", "bound"]
-
-
-def test_an_error_of_a_subproblem_reaches_who_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(*_: object) -> Answer:
-        raise ZeroDivisionError
-
-    monkeypatch.setattr(thread_pool, "solve_subproblem", fails)
-    model: Any = Model
-    with ThreadPool() as pool, pytest.raises(ZeroDivisionError):
-        pool.submit(Subproblem(model=model, until=0.0)).result()
+def test_trees_for_bounds_leave_room_for_neighbourhoods(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    lowered, phases = lowered_world(1)
+    relaxation = relax(lowered, phases.model)
+    assert relaxation.rows is not None
+    pool = Waiting()
+    found, _ = whole_bound(
+        lowered, phases.model, phases.shares, relaxation.rows, lowered.point_of(lowered.held), pool=pool, until=np.inf
+    )
+    assert found >= relaxation.bound
+    assert pool.submitted > pool.most == 4
