@@ -109,7 +109,7 @@ def relax(
     Prices and a central point take a tenth of the time of a basis.
 
     model      a result of `lowered.at` or `lowered.weighted`, or another model with the same columns and rows
-    left_out   (C,) or None  penalties to leave out at first: those that a known plan does not pay
+    left_out   (C,) or None  penalties to leave out at first, because a plan is expected not to pay them
     cancelled  returns True to end the solve
     """
     counts, classes = len(lowered.kind), len(lowered.classes.size)

@@ -35,8 +35,9 @@ pay only what no object avoids, so few are solved. A proof of that saves a searc
 COUNTS_MAX = 10_000
 """Most counts of all containers that are solved by themselves, so that a large problem does not wait for its bound."""
 AT_ONCE = 4
-"""Least number of trees at once, if there are as many. It is no more than the processors need, because a pool takes
-subproblems in their order: neighbourhoods that are solved beside them wait for few trees.
+"""Trees at once, on any number of processors up to this; with more processors, one for each.
+
+A pool takes subproblems in their order. So neighbourhoods that are solved beside them wait for few trees only.
 """
 REST = 0.001
 """Share of the bound. Containers that can raise it by less than this, all together, are not solved. The trees of all
