@@ -30,6 +30,17 @@ from tests.libs.assignment.solvers.portfolio.test_solver import lowered_world, w
 WAIT_S = 60.0
 
 
+class Later(Future[Answer]):
+    """An answer that is found when it is asked for."""
+
+    def __init__(self, solve: Callable[[], Answer]) -> None:
+        super().__init__()
+        self._solve = solve
+
+    def result(self, timeout: float | None = None) -> Answer:
+        return self._solve()
+
+
 class Waiting:
     """A pool that solves a subproblem when its answer is asked for, and counts those that wait."""
 
@@ -39,14 +50,12 @@ class Waiting:
     def submit(self, one: Subproblem, cancelled: Callable[[], bool] | None = None) -> Future[Answer]:
         self.submitted, self.waiting = self.submitted + 1, self.waiting + 1
         self.most = max(self.most, self.waiting)
-        future: Any = Future[Answer]()
 
-        def result() -> Answer:
+        def answer() -> Answer:
             self.waiting -= 1
             return solve_subproblem(one, cancelled)
 
-        future.result = result
-        return future  # type: ignore[no-any-return]
+        return Later(answer)
 
 
 @pytest.fixture
