@@ -96,7 +96,7 @@ def choose_starts(
     rows = order[np.isin(order, rows)]
     if snapshot.idle is not None:  # spares come first, and they were looked for
         needless = _needless(snapshot)
-        departures.relieve_running(needless | {spare.server_id for spare in snapshot.spares})
+        departures.relieve_running(needless)
         few = rows[~np.isin(waiting.id[rows], list(needless))]
         relieved = _relieve(waiting, few, yielding, departures, guard, room)
         rows = rows[~np.isin(rows, relieved)]

@@ -113,6 +113,20 @@ def test_a_server_whose_loan_is_over_goes_at_hold_where_another_reservation_wait
         assert started == ({3} if leaves else set())
 
 
+def test_so_does_the_move_of_such_a_server_that_started_before_others_failed() -> None:
+    """It starts at *survive*, and the loss of the fourth server leaves it only the level *hold*."""
+    for target, asked in ((2, True), (0, False)):
+        at = {1: 1, 2: 1, 3: 1, 4: 1}
+        world = World(current=at, target=at | {3: target}, in_use=set(), msbs=4, survives=True, profile={})
+        world.promised = {1: 2.0, 2: 1.0}
+        world.spare_for, world.lent_until, world.recalled = {3: 1}, {3: T0}, {3: T0}
+        tick(world, POLICY, T0, None)
+        assert set(world.running) == {3}
+        world.down.add(4)
+        plan = plan_moves(world.snapshot(), POLICY, T0 + timedelta(seconds=1))
+        assert [move.server_id for move in plan.ask] == ([3] if asked else [])
+
+
 def swapped(survives: bool) -> World:
     """The first reservation, which was granted 3 of its 4 RRU, and the second one exchange a server in each of two
     MSBs.
