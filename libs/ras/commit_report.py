@@ -43,12 +43,13 @@ def committed_report(
     report      the report of the solve
     coverage    id of a reservation -> the capacity of its targets after the commit
 
-    The shortfalls come from `coverage`. The moves and all other terms of the score come from the committed targets, for
-    the servers as the solve read them.
+    The shortfalls come from `coverage`. The moves, the gap and all other terms of the score come from the committed
+    targets, for the servers as the solve read them.
     """
     short = np.array([coverage[int(i)].shortfall_rru if int(i) in coverage else 0.0 for i in snapshot.reservations.id])
+    as_solved = evaluate(snapshot, committed.target)
     score = replace(
-        evaluate(snapshot, committed.target),
+        as_solved,
         short=snapshot.policy.shortfall_cost * float((snapshot.penalty_weight * short).sum()),
         shortfall_rru=float(short.sum()),
         reservations_short=int(np.count_nonzero(short)),
@@ -58,7 +59,8 @@ def committed_report(
     if churn is not None:
         churn = replace(churn, planned=counted_preemptions(snapshot, committed.target))
     power = report_power(snapshot, np.maximum(snapshot.servers.target, FREE), committed.target)
-    return replace(report, score=score, shortfall_rru=short, churn=churn, power=power).as_dict() | {
+    report = replace(report, score=score, as_solved=as_solved, shortfall_rru=short, churn=churn, power=power)
+    return report.as_dict() | {
         "changes": int(settled.kept.sum()),
         "left_alone": int((~settled.kept).sum()) - dropped,
         "dropped": dropped_of(changes, settled),

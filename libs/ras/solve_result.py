@@ -44,6 +44,8 @@ class SolveReport:
     phases          the later phases that had something to do, in their order
     losses          each kind of loss that reservations survive; () if none names a further kind than MSBs
     power           the power of domains before and after; None: no hardware type has watts
+    as_solved       the score that the gap compares with the bound, if `score` counts shortfalls of another moment than
+                    the solve; None: it is `score`
     """
 
     step_s: dict[str, float]
@@ -67,14 +69,23 @@ class SolveReport:
     phases: tuple[PhaseReport, ...] = ()
     losses: tuple[LossReport, ...] = ()
     power: PowerReport | None = None
+    as_solved: Score | None = None
 
     @property
     def gap(self) -> float:
         """Return (total_without_rack - lower_bound) / (lower_bound - least_penalty); nan if all costs are 0."""
-        above, scale = self.score.total_without_rack - self.lower_bound, self.lower_bound - self.least_penalty
+        above, scale = self.above_bound, self.lower_bound - self.least_penalty
         if scale <= 1e-9:
             return 0.0 if above <= 1e-6 else math.nan
-        return max(above, 0.0) / scale
+        return above / scale
+
+    @property
+    def above_bound(self) -> float:
+        """Return the cost of the plan above the lower bound, racks not counted. Both see the servers as the solve read
+        them: a server of a lost MSB that is awaited counts as present.
+        """
+        score = self.score if self.as_solved is None else self.as_solved
+        return max(score.total_without_rack - self.lower_bound, 0.0)
 
     @property
     def limit_hit(self) -> bool:
@@ -108,6 +119,7 @@ class SolveReport:
             "lower_bound": self.lower_bound,
             "least_penalty": self.least_penalty,
             "gap": None if math.isnan(gap) else gap,
+            "above_bound": self.above_bound,
             "shortfall_rru": dict(short),
             "short_by_priority_rru": self._by_class(self.shortfall_rru),
             "short_by_priority_cost_units": self._by_class(self.shortfall_rru * self.units_per_rru),

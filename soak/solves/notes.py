@@ -62,14 +62,13 @@ class SolveNotes:
             target = _after(snapshot, target, load_planned(tx, run.plan_id))
         before, after = placement_of(snapshot, snapshot.servers.target), placement_of(snapshot, target)
         moves = moves_of(snapshot, target)
-        above = report["total_without_rack"] - report["lower_bound"]
         gap = report["gap"]
         return {
             "reservations": len(snapshot.reservations),
             "processor_s": report["processor_s"],
             "wall_s": report["solve_s"],
             "gap": math.nan if gap is None else gap,
-            "gap_in_preemptions": max(above, 0.0) / snapshot.policy.move_cost_in_use,
+            "gap_in_preemptions": report["above_bound"] / snapshot.policy.move_cost_in_use,
             "broken_before": before.broken,
             "broken_after": after.broken,
             "moved_in_use": moves.in_use,

@@ -15,6 +15,7 @@ from libs.domain.unavailability import Unavailability, UnavailabilityScope
 from libs.store.capacity.reservations import find_reservation
 from libs.store.capacity.shared_buffers import NAME_PREFIX
 from libs.store.fleet.unavailability_events import end_event, list_events, open_event
+from libs.store.plans.solve_runs import list_solve_runs
 from libs.store.platform.database import Database
 from services.mover.reconcilers.draw_replacements import DrawReplacements
 from services.solver.reconcilers.solve_bindings import SolveBindings
@@ -56,6 +57,13 @@ class Region:
         with self.database.snapshot() as tx:
             found = {name: find_reservation(tx, "west", name) for name in CAPACITY}
         return {name: one.finding.reason for name, one in found.items() if one is not None and one.finding is not None}
+
+    def last_report(self) -> dict[str, float]:
+        """Return the report of the last solve."""
+        with self.database.snapshot() as tx:
+            (run,) = list_solve_runs(tx, region="west", after=None, limit=1).items
+        assert run.report is not None
+        return run.report
 
     def short(self) -> dict[str, float]:
         """Return the RRU held by each reservation that holds less than it was promised."""
@@ -135,6 +143,9 @@ def test_the_shared_buffer_is_spared_and_what_was_taken_goes_back(region: Region
     assert spares - set(servers) <= region.bound()[BUFFER], "what was drawn before the alarm has gone back"
     region.clock.sleep(timedelta(hours=2).total_seconds())
     assert set(region.solve().values()) == {"MsbAwaited"}, "the loss of one MSB is what embedded buffers are for"
+    report = region.last_report()
+    assert report["penalty"] > report["least_penalty"], "what is short counts only servers that are up"
+    assert report["gap"] < 0.01, "and it is no distance to a better plan"
     region.settle()
     kept = {name: region.bound()[name] - set(servers) for name in CAPACITY}
     assert kept == {name: before[name] - set(servers) for name in CAPACITY}, "no server is taken for the lost ones"
