@@ -60,8 +60,9 @@ class Limits:
 
     neighbourhoods_max  neighbourhoods to try; twice the containers, at least 30
     stall, stall_gain   end once `stall` neighbourhoods in a row gained less than `stall_gain` of the bound together;
-                        12 or a 25th of the containers, and 2e-4
-    exact_columns_max   problems with at most this many count columns are solved as one, exactly; 200
+                        8 or a 25th of the containers, and 2e-4
+    exact_columns_max   problems with at most this many count columns are solved as one, exactly; 200. Unless it is 0 or
+                        `neighbourhoods_max` is given, those of up to 1,000 are too, after a search without proof
 
     `partitioned`:
 

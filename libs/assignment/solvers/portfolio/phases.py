@@ -47,6 +47,8 @@ LARGE = 0.1
 """Share of the excess of all containers. One that has more, and pays a penalty, is bounded in whole objects before the
 neighbourhoods.
 """
+MEDIUM = 1_000
+"""Most counts of a problem that branch and bound solves as a whole too, once a search has ended without a proof."""
 Proof = Callable[[Ints], bool]
 
 
@@ -104,7 +106,21 @@ class Phases:
     @property
     def is_small(self) -> bool:
         """Return whether the problem has so few counts that branch and bound solves it as a whole."""
-        return bool((self.lowered.container != self.shares.sink).sum() <= self.limits.exact_columns_max)
+        return self._real_counts <= self.limits.exact_columns_max
+
+    @property
+    def is_medium(self) -> bool:
+        """Return whether the problem is not small, and branch and bound solves it as a whole after the search.
+
+        A caller that limits the number of neighbourhoods wants no more work than these.
+        """
+        limits = self.limits
+        is_asked = limits.exact_columns_max > 0 and limits.neighbourhoods_max is None
+        return is_asked and limits.exact_columns_max < self._real_counts <= MEDIUM
+
+    @property
+    def _real_counts(self) -> int:
+        return int((self.lowered.container != self.shares.sink).sum())
 
     def mended(self, counts: Ints) -> Ints:
         """Return `counts` (Q,) after the steps that save most, for a small and fixed amount of work.
@@ -212,6 +228,10 @@ class Phases:
                 optimal. Then these are the answer
         """
         return self._without_ties(self._improved(relaxation, counts, bound, proves))
+
+    def settled(self, counts: Ints) -> Ints:
+        """Return `counts` (Q,) after branch and bound on the whole problem from there, with ties broken."""
+        return self._without_ties(self._whole(counts))
 
     def whole_bound(self, model: Model, price: Floats, counts: Ints, share: float = WHOLE_SHARE) -> float:
         """Return a lower bound of the cost of whole objects in `model`, from the row prices `price` (N,).

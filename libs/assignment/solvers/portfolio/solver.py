@@ -206,6 +206,9 @@ class _Run:
         if self._is_open(level, value):
             self._search(level, model)
             value = model.objective(lowered.point_of(self.counts))
+            if self._is_open(level, value):
+                self._settle(level, model)
+                value = model.objective(lowered.point_of(self.counts))
             if value > self._near(level, value) and self.stopped_by is StoppedBy.OPTIMAL:
                 self.stopped_by = StoppedBy.WORK  # who of a class leaves was proven together with the counts
         if any(above.error for above in lowered.levels[:level]):
@@ -259,9 +262,17 @@ class _Run:
                 self._least = max(self._least, raising.ended().bound)
         self._count(phases)
         self._least = max(self._least, phases.tree_bound)
-        if not phases.proven and self.stopped_by is StoppedBy.OPTIMAL:
-            self.stopped_by = StoppedBy.WORK
         self._remember(lowered.point_of(self.counts))
+
+    def _settle(self, level: int, model: Model) -> None:
+        """Let branch and bound go on from the answer of a search that has not proven it, if the problem is medium."""
+        phases = Phases(self.lowered, model, self.limits, self.seed, self, self.pool)
+        if not phases.is_medium:
+            return
+        self.counts = phases.settled(self.counts)
+        self._count(phases)
+        self._least = max(self._least, phases.tree_bound)
+        self._remember(self.lowered.point_of(self.counts))
 
     def _raise_bound(self, joint: Joint, level: int, model: Model, value: float) -> None:
         """Raise the bound of `level` by whole objects, if the relaxation of the sum has the level at its least value.

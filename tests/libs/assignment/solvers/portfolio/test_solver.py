@@ -280,9 +280,22 @@ def test_neighbourhoods_gather_what_single_steps_cannot() -> None:
     assert len(set(groups[found.assignment == 0].tolist())) == 1
 
 
+@pytest.mark.parametrize("seed", [1, 4, 6, 7])
+def test_what_a_search_of_a_medium_problem_leaves_open_is_settled_by_branch_and_bound(seed: int) -> None:
+    few = replace(SEARCHED, stall=1)
+    searched = solve_portfolio(world(seed), few)
+    assert searched.stopped_by is StoppedBy.WORK
+    settled = solve_portfolio(world(seed), replace(few, exact_columns_max=1))
+    assert settled.stopped_by is StoppedBy.OPTIMAL
+    assert settled.bound[1] == pytest.approx(settled.objective[1][0], rel=1e-5)
+    assert settled.objective[1][0] <= searched.objective[1][0] + 1e-9
+    exact = solve_mip(world(seed), MipLimits(relative_gap=1e-6))
+    assert settled.objective[1][0] == pytest.approx(exact.objective[1][0], rel=1e-5)
+
+
 def test_it_says_where_counting_is_the_wrong_way() -> None:
     """All objects differ, so counting does not help. A proven best answer needs no warning."""
-    rng = np.random.default_rng(5)
+    rng = np.random.default_rng(9)
     problem = Problem(objects=30, containers=4, initial=rng.integers(4, size=30))
     problem.add_dimension("cpu", rng.uniform(1.0, 9.0, 30))
     problem.add_goal(BalanceSpec(dimension="cpu", formula=BalanceFormula.SQUARES))
