@@ -47,8 +47,6 @@ LARGE = 0.1
 """Share of the excess of all containers. One that has more, and pays a penalty, is bounded in whole objects before the
 neighbourhoods.
 """
-MEDIUM = 1_000
-"""Most counts of a problem that branch and bound solves as a whole too, once a search has ended without a proof."""
 Proof = Callable[[Ints], bool]
 
 
@@ -106,21 +104,7 @@ class Phases:
     @property
     def is_small(self) -> bool:
         """Return whether the problem has so few counts that branch and bound solves it as a whole."""
-        return self._real_counts <= self.limits.exact_columns_max
-
-    @property
-    def is_medium(self) -> bool:
-        """Return whether the problem is not small, and branch and bound solves it as a whole after the search.
-
-        A caller that limits the number of neighbourhoods wants no more work than these.
-        """
-        limits = self.limits
-        is_asked = limits.exact_columns_max > 0 and limits.neighbourhoods_max is None
-        return is_asked and limits.exact_columns_max < self._real_counts <= MEDIUM
-
-    @property
-    def _real_counts(self) -> int:
-        return int((self.lowered.container != self.shares.sink).sum())
+        return bool((self.lowered.container != self.shares.sink).sum() <= self.limits.exact_columns_max)
 
     def mended(self, counts: Ints) -> Ints:
         """Return `counts` (Q,) after the steps that save most, for a small and fixed amount of work.

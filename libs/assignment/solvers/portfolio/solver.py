@@ -47,6 +47,8 @@ TWINS = 2
 """Average objects of a class below which the result carries a warning."""
 TOGETHER_SHARE = 0.9
 """Share of the time for the search of all priorities together, if there are several priorities."""
+MEDIUM = 1_000
+"""Most counts of a problem that branch and bound solves as a whole too, once a search has ended without a proof."""
 MOMENTS_MAX, MOMENTS_MIN = 100, 2
 """Most and least steps of a timeline."""
 MOMENTS_SHARE, MOMENTS_S = 0.02, 0.1
@@ -265,9 +267,16 @@ class _Run:
         self._remember(lowered.point_of(self.counts))
 
     def _settle(self, level: int, model: Model) -> None:
-        """Let branch and bound go on from the answer of a search that has not proven it, if the problem is medium."""
-        phases = Phases(self.lowered, model, self.limits, self.seed, self, self.pool)
-        if not phases.is_medium:
+        """Let branch and bound go on from the answer of a search that has not proven it, if the problem is medium.
+
+        A caller that limits the number of neighbourhoods wants no more work than these.
+        """
+        limits = self.limits
+        is_asked = limits.exact_columns_max > 0 and limits.neighbourhoods_max is None
+        if not is_asked or len(self.lowered.container) > MEDIUM:
+            return
+        phases = Phases(self.lowered, model, limits, self.seed, self, self.pool)
+        if phases.is_small:  # the search was branch and bound
             return
         self.counts = phases.settled(self.counts)
         self._count(phases)

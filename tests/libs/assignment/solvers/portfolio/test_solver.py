@@ -291,6 +291,9 @@ def test_what_a_search_of_a_medium_problem_leaves_open_is_settled_by_branch_and_
     assert settled.objective[1][0] <= searched.objective[1][0] + 1e-9
     exact = solve_mip(world(seed), MipLimits(relative_gap=1e-6))
     assert settled.objective[1][0] == pytest.approx(exact.objective[1][0], rel=1e-5)
+    limited = solve_portfolio(world(seed), replace(few, exact_columns_max=1, neighbourhoods_max=200))
+    assert limited.stopped_by is StoppedBy.WORK, "no more work than the caller asks for"
+    assert limited.objective == searched.objective
 
 
 def test_it_says_where_counting_is_the_wrong_way() -> None:
