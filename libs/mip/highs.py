@@ -107,12 +107,16 @@ def solve_lp(
     *,
     vertex: bool = False,
     start: Basis | None = None,
+    tolerance: float | None = None,
+    presolve: bool = True,
     cancelled: Cancelled | None = None,
 ) -> Solution:
     """Solve the relaxation of a model: integrality is ignored.
 
-    method  ipm, pdlp or simplex. If `start` is given, simplex is used in any case
-    start   basis of a model of the same shape; simplex continues from it
+    method     ipm, pdlp or simplex. If `start` is given, simplex is used in any case
+    start      basis of a model of the same shape; simplex continues from it
+    tolerance  relative, of an interior point. None: HiGHS's own, 1e-8
+    presolve   reduce the model first
 
     The method ipm skips crossover unless a vertex is asked for: prices and a central point cost a tenth of a basis. The
     method simplex always ends in a vertex. The method pdlp is the least precise; it is for models whose factorisation
@@ -124,6 +128,10 @@ def solve_lp(
     if start is not None and highs.setBasis(start._inner) != highspy.HighsStatus.kOk:
         raise SolverError("HiGHS refused a basis: the model has another shape")
     _option(highs, "run_crossover", "on" if vertex else "off")
+    _option(highs, "presolve", "choose" if presolve else "off")
+    if tolerance is not None:
+        _option(highs, "ipm_optimality_tolerance", tolerance)
+        _option(highs, "kkt_tolerance", tolerance)
     if limits.iterations_max is not None:
         for name in ("simplex_iteration_limit", "ipm_iteration_limit", "pdlp_iteration_limit"):
             _option(highs, name, limits.iterations_max)

@@ -74,7 +74,7 @@ def add_churn(snapshot: FleetSnapshot, problem: Problem, rows: Indices, most: In
     most  (R,) preemptions that each reservation may have, beyond the servers that it gives back
 
     The limits are per reservation, because a limit on the whole region would couple all containers: the solver could
-    then no longer relax a large region in parts.
+    then no longer relax a large region by columns.
     """
     counts = preemptible(snapshot)[rows]
     some = np.unique(snapshot.servers.target[rows[counts]])

@@ -23,7 +23,7 @@ def add_power_limits(snapshot: FleetSnapshot, problem: Problem, rows: Indices) -
     limit already: solvers repair constraints before any goal.
 
     Both lines are about the container for free servers alone. So reservations share nothing but servers, and a solver
-    can still relax a large region in parts. Domains that have room for all of their servers have no row.
+    can still relax a large region by columns. Domains that have room for all of their servers have no row.
     """
     power = snapshot.power
     if power is None or not power.limits:

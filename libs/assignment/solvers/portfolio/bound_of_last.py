@@ -45,10 +45,6 @@ class BoundOfLast:
         self._reduced, self._cost = reduced_costs(last, price)[paid], above.cost[paid]
         self._lower, self._upper, self._offset = last.lower[paid], last.upper[paid], above.offset
 
-    def priced(self, price: Floats) -> BoundOfLast:
-        """Return the bounds of the same objectives that follow from other row prices, (N,)."""
-        return BoundOfLast(last=self._last, above=self._above, price=price)
-
     def at(self, most: float) -> float:
         """Return the lower bound of `last` among the points at which `above` is at most `most`."""
         return self._side(self.share(most), most)[0]

@@ -21,11 +21,10 @@ import numpy as np
 from libs.assignment.graph.lexicographic import compare
 from libs.assignment.language.arrays import Bools, Floats, Ints
 from libs.assignment.model.lowered import Lowered
-from libs.assignment.solvers.portfolio.beside import Beside
 from libs.assignment.solvers.portfolio.bound_of_last import BoundOfLast
 from libs.assignment.solvers.portfolio.phases import BESIDE_SHARE, Phases
 from libs.assignment.solvers.portfolio.relaxation import Relaxation, quiet_columns
-from libs.assignment.solvers.portfolio.relaxation_in_parts import in_parts
+from libs.assignment.solvers.portfolio.relaxation_by_columns import is_by_columns
 from libs.assignment.solvers.portfolio.subproblem import Pool
 from libs.assignment.solvers.portfolio.watch import Watch
 from libs.assignment.solvers.settings import PortfolioLimits
@@ -57,7 +56,7 @@ class Joint:
     counts      (Q,) the counts found. By the order of priorities they are no worse than the counts before the search
     bound       lower bound of the plain sum; -inf if the model may overstate a level
     relaxation  the relaxation of the plain sum
-    in_parts    whether the plain sum was too large to relax as a whole
+    by_columns  whether the plain sum was too large to relax as a whole
     phases      the phases that searched, with their numbers of neighbourhoods
     unit        (levels,) the weight of each level in the plain sum
     last        gives lower bounds of the last goal; None if the relaxation found no row prices
@@ -69,7 +68,7 @@ class Joint:
     counts: Ints
     bound: float
     relaxation: Relaxation
-    in_parts: bool
+    by_columns: bool
     phases: Phases
     unit: tuple[float, ...]
     last: BoundOfLast | None
@@ -102,18 +101,12 @@ class Joint:
             least = max(least, bound - share * most)
         return least / self.unit[last]
 
-    def bounded_by(self, relaxation: Relaxation) -> Joint:
-        """Return the outcome with the bounds of `relaxation`, the same one after more work."""
-        if self.last is None or relaxation.rows is None or relaxation.bound <= self.bound:
-            return replace(self, relaxation=relaxation)
-        return replace(self, relaxation=relaxation, bound=relaxation.bound, last=self.last.priced(relaxation.rows))
-
     def raised(self, counts: Ints) -> Joint:
         """Return the outcome with bounds of whole objects; `counts` (Q,) are the best ones known.
 
-        Nothing changes if a relaxation in parts had too little time. Then the search gains more with the time left.
+        Nothing changes if a relaxation by columns had too little time. Then the search gains more with the time left.
         """
-        if self.last is None or (self.in_parts and self.relaxation.timed_out):
+        if self.last is None or (self.by_columns and self.relaxation.timed_out):
             return self
         lowered = self.phases.lowered
         share = self.last.share(self._most(lowered.values(lowered.point_of(counts))))
@@ -212,7 +205,7 @@ def search_together(
         counts=mended,
         bound=relaxation.bound if exact else -np.inf,
         relaxation=relaxation,
-        in_parts=in_parts(lowered, plain, phases.shares) > 1,
+        by_columns=is_by_columns(lowered, plain, phases.shares),
         phases=phases,
         unit=unit,
         last=BoundOfLast(
@@ -228,18 +221,16 @@ def search_together(
         phases.count_from(plain.objective(relaxation.plan), relaxation.plan)
 
     first = _weighted(lowered, held, goals[:1], np.ones(1))
-    with Beside(relaxation.raised, watch.stop) as raising:
 
-        def proves(found: Ints) -> bool:
-            nonlocal joint
-            joint = joint.with_first(first, found)
-            relaxed(joint)
-            joint = joint.bounded_by(raising.result()).raised(found)
-            relaxed(joint)
-            return joint.proves(found)
+    def proves(found: Ints) -> bool:
+        nonlocal joint
+        joint = joint.with_first(first, found)
+        relaxed(joint)
+        joint = joint.raised(found)
+        relaxed(joint)
+        return joint.proves(found)
 
-        found = phases.improve(relaxation, phases.start(relaxation, counts, mended), relaxation.bound, proves)
-        joint = joint.bounded_by(raising.ended())
+    found = phases.improve(relaxation, phases.start(relaxation, counts, mended), relaxation.bound, proves)
     found = phases.better(mended, found)
     return replace(joint, counts=_no_worse(lowered, found, counts, before, slack))
 

@@ -161,7 +161,6 @@ class Phases:
             change_s=self._change_s,
             watch=self.watch,
             pool=self.pool,
-            seed=self.seed,
             cancelled=cancelled,
             ahead=ahead,
         )

@@ -41,8 +41,7 @@ class Relaxation:
     timed_out   bool           whether the clock or the caller ended the solve
     rows        (N,) or None   the row prices of the bound; None without a bound
     raw         (C,) or None   the values of all columns as a solver found them, in which steps may be fractions and
-                               parts may disagree. None if it is `point`, or there is no plan
-    raising     function or None  returns this relaxation with a better bound, for more work; see `raised`
+                               containers may want more than there is. None if it is `point`, or there is no plan
     """
 
     fractional: Floats | None
@@ -53,7 +52,6 @@ class Relaxation:
     timed_out: bool
     rows: Floats | None = None
     raw: Floats | None = None
-    raising: Callable[[Callable[[], bool]], Relaxation] | None = None
 
     @classmethod
     def unknown(cls, lowered: Lowered) -> Relaxation:
@@ -70,21 +68,8 @@ class Relaxation:
 
     @property
     def plan(self) -> Floats | None:
-        """Return the values of all columns in a plan, (C,), in which parts may disagree; None without any."""
+        """Return the values of all columns in a plan, (C,), in which containers may want too much; None without any."""
         return self.raw if self.point is None else self.point
-
-    def raised(self, ends: Callable[[], bool]) -> Relaxation:
-        """Return this relaxation with a better bound if more work gives one.
-
-        ends  returns True to end that work; the bound is then of what was done
-        """
-        return self if self.raising is None else self.raising(ends)
-
-    def bounded_by(self, other: Relaxation) -> Relaxation:
-        """Return this relaxation with the better bound of it and `other`, of the same model; raised ones too."""
-        raising = self.raising
-        better = self if self.bound >= other.bound else replace(self, bound=other.bound, rows=other.rows)
-        return better if raising is None else replace(better, raising=lambda ends: raising(ends).bounded_by(other))
 
     def at_least(self, model: Model, least: float) -> Relaxation:
         """Return the relaxation of `model`, which has its least value `least` at this point.
@@ -93,7 +78,7 @@ class Relaxation:
         """
         counts, classes = len(self.reduced), len(self.price)
         price, rows = np.zeros(classes), np.zeros(len(model.row_lower))
-        return replace(self, price=price, reduced=model.cost[:counts], bound=least, rows=rows, raising=None)
+        return replace(self, price=price, reduced=model.cost[:counts], bound=least, rows=rows)
 
 
 def relax(

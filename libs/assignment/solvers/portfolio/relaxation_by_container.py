@@ -17,6 +17,7 @@ import numpy as np
 
 from libs.assignment.language.arrays import Ints
 from libs.assignment.model.lowered import Lowered
+from libs.assignment.solvers.portfolio.alone import Alone
 from libs.assignment.solvers.portfolio.containers_of import Shares
 from libs.assignment.solvers.portfolio.relaxation import Relaxation
 from libs.assignment.solvers.portfolio.submodel import parts_at_prices
@@ -27,8 +28,6 @@ from libs.assignment.solvers.portfolio.whole_bound import whole_least
 from libs.mip.bound import bound_from_prices, reduced_costs
 from libs.mip.model import Model
 
-CONTAINERS = 25
-"""Containers in one linear program: with fewer, the overhead counts, and with more, its time grows faster than it."""
 FEW = 0.03
 """Most objects that mending may have moved, as a share of all, for the step to be enough."""
 NEAR = 0.05
@@ -42,42 +41,28 @@ AVOIDABLE = 1e-4
 def relax_by_container(
     lowered: Lowered,
     model: Model,
-    shares: Shares,
+    alone: Alone,
     time_s_max: float = np.inf,
     *,
-    begin: Ints,
-    pool: Pool,
     cancelled: Callable[[], bool] | None = None,
 ) -> Relaxation:
     """Return prices and a bound, without a fractional plan.
 
     model  `lowered.model`, or a result of `lowered.at`. No row except supply may couple two containers
-    begin  (Q,) the counts of containers that are not solved in time
-    pool   solves the containers
+    alone  the containers of that model
     """
     until = time.perf_counter() + time_s_max
-    x, rows, timed_out = lowered.point_of(begin), with_supply(lowered, model, np.zeros(len(model.row_lower))), False
-    raw, classes, width = x.copy(), len(lowered.classes.size), len(lowered.kind)
-    real = np.flatnonzero(np.bincount(lowered.container, minlength=len(lowered.problem.containers)))
-    real = real[real != shares.sink]
-    groups = [np.flatnonzero(shares.of(some)) for some in np.array_split(real, -(-len(real) // CONTAINERS))]
-    subs = list(parts_at_prices(lowered, model, groups, x, rows[:classes]))
-    found = [pool.submit(Subproblem(model=sub.model, until=until, method="simplex"), cancelled) for sub in subs]
-    for sub, one in zip(subs, found, strict=True):
-        answer = one.result()
-        timed_out |= answer.timed_out
-        if answer.x is not None and answer.price is not None and answer.optimal:
-            raw[sub.columns], rows[sub.rows] = answer.x, answer.price
-    rows = with_supply(lowered, model, rows)
+    wanted = alone.at(with_supply(lowered, model, np.zeros(len(model.row_lower))), until, cancelled)
+    rows = with_supply(lowered, model, wanted.rows)
     return Relaxation(
         fractional=None,
-        price=rows[:classes],
-        reduced=reduced_costs(model, rows)[:width],
+        price=rows[: len(lowered.classes.size)],
+        reduced=reduced_costs(model, rows)[: len(lowered.kind)],
         point=None,
-        raw=raw,
+        raw=wanted.x,
         bound=bound_from_prices(model, rows),
         rows=rows,
-        timed_out=timed_out,
+        timed_out=wanted.timed_out,
     )
 
 

@@ -1,4 +1,4 @@
-"""Choose the relaxation for which there is time: the whole, parts of it, or a step from container to container.
+"""Choose the relaxation for which there is time: the whole, columns for it, or a step from container to container.
 
 The expected time follows from the time to evaluate one change of counts, which is measured while mending. So the choice
 follows the machine.
@@ -12,11 +12,12 @@ from dataclasses import dataclass
 
 from libs.assignment.language.arrays import Ints
 from libs.assignment.model.lowered import Lowered
+from libs.assignment.solvers.portfolio.alone import Alone
 from libs.assignment.solvers.portfolio.beside import Beside
 from libs.assignment.solvers.portfolio.containers_of import Shares
 from libs.assignment.solvers.portfolio.relaxation import Relaxation, relax
+from libs.assignment.solvers.portfolio.relaxation_by_columns import is_by_columns, relax_by_columns
 from libs.assignment.solvers.portfolio.relaxation_by_container import is_enough, is_little_changed, relax_by_container
-from libs.assignment.solvers.portfolio.relaxation_in_parts import in_parts, relax_in_parts
 from libs.assignment.solvers.portfolio.subproblem import Pool
 from libs.assignment.solvers.portfolio.unpaid import penalties, unpaid
 from libs.assignment.solvers.portfolio.watch import Watch
@@ -24,12 +25,10 @@ from libs.mip.model import Model
 
 RELAXATION_SHARE = 0.7
 """Share of the time left for a relaxation. After that the search continues without its prices."""
-PARTS_SHARE = 0.6
-"""Share of the time left for the relaxation in parts. Parts that are not solved by then are left out. A relaxation that
-is expected to take more does not begin.
-"""
-PARTS_CHANGES = 120
-"""Number of changes that steps evaluate in the time of a round of parts, for each count."""
+COLUMNS_SHARE = 0.6
+"""Share of the time left for the relaxation by columns. One that is expected to take more does not begin."""
+COLUMNS_CHANGES = 100
+"""Number of changes that steps evaluate in the time of the fewest rounds of columns that help, for each count."""
 STEP_CHANGES = 25
 """Number of changes that steps evaluate in the time of a step from container to container, for each count."""
 PAID_FEW = 0.05
@@ -43,10 +42,10 @@ def begun_ahead(
     """Begin the whole relaxation of `model`, and yield it, while steps mend the counts that it is for.
 
     The guess is that fractions pay no penalty, so all are left out, and put back if they are missed. It ends if the
-    mended counts pay many, or need no whole relaxation. Yield None if the model is relaxed in parts: these begin at the
-    mended counts.
+    mended counts pay many, or need no whole relaxation. Yield None if the model is relaxed by columns: these begin at
+    the mended counts.
     """
-    if shares.separates(model) and in_parts(lowered, model, shares) > 1:
+    if is_by_columns(lowered, model, shares):
         yield None
         return
     limit_s = RELAXATION_SHARE * watch.time_left()
@@ -63,7 +62,7 @@ class Relaxing:
     """One model to relax, and the time for it.
 
     model      a model with the columns and rows of `lowered.model`
-    begin      (Q,) the mended counts. A part that is not solved in time keeps them
+    begin      (Q,) the mended counts. A container that is not solved in time keeps them
     change_s   seconds to evaluate one change of counts; 0: not known, and no relaxation is expected to take too long
     cancelled  returns True to end the solve
     ahead      the whole relaxation without any penalty, which has begun already; None: it has not
@@ -76,7 +75,6 @@ class Relaxing:
     change_s: float
     watch: Watch
     pool: Pool
-    seed: int
     cancelled: Callable[[], bool] | None
     ahead: Beside[Relaxation] | None = None
 
@@ -84,24 +82,26 @@ class Relaxing:
         """Return the best relaxation for which there is time.
 
         A step from container to container may be enough if little has changed. It replaces a whole relaxation that is
-        not solved in time, and raises the bound of parts. If a round of parts would take too long, the step is all, and
-        if the step would, nothing is relaxed: steps on counts gain more.
+        not solved in time, and columns go on from it. If these would take too long, the step is all, and if the step
+        would, nothing is relaxed: steps on counts gain more.
         """
         if not self.shares.separates(self.model):
             return self.whole()
-        parts = in_parts(self.lowered, self.model, self.shares)
-        if parts > 1 and self._is_late(STEP_CHANGES):
+        by_columns = is_by_columns(self.lowered, self.model, self.shares)
+        if by_columns and self._is_late(STEP_CHANGES):
             return Relaxation.unknown(self.lowered)
-        step = self._step() if parts > 1 or is_little_changed(self.lowered, self.begin) else None
-        if step is not None and self._is_enough(step):
-            return step
-        if step is not None and parts > 1:
-            return step if self._is_late(PARTS_CHANGES) else self._in_parts(parts).bounded_by(step)
+        alone, step = self._alone(), None
+        if by_columns or is_little_changed(self.lowered, self.begin):
+            step = self._step(alone)
+            if self._is_enough(step):
+                return step
+            if by_columns:
+                return step if self._is_late(COLUMNS_CHANGES) else self._by_columns(alone, step)
         found = self.whole()
         if not found.timed_out:
             return found
         self.watch.note(timed_out=True)
-        return max(found, step or self._step(), key=lambda one: one.bound)
+        return max(found, step or self._step(alone), key=lambda one: one.bound)
 
     def whole(self) -> Relaxation:
         """Return the relaxation of the whole model, or what the time allows of it."""
@@ -114,16 +114,12 @@ class Relaxing:
         limit_s = RELAXATION_SHARE * self.watch.time_left()
         return relax(self.lowered, self.model, limit_s, left_out=left_out, cancelled=self.cancelled)
 
-    def _step(self) -> Relaxation:
-        found = relax_by_container(
-            self.lowered,
-            self.model,
-            self.shares,
-            RELAXATION_SHARE * self.watch.time_left(),
-            begin=self.begin,
-            pool=self.pool,
-            cancelled=self.cancelled,
-        )
+    def _alone(self) -> Alone:
+        return Alone(self.lowered, self.model, self.shares, self.lowered.point_of(self.begin), self.pool)
+
+    def _step(self, alone: Alone) -> Relaxation:
+        limit_s = RELAXATION_SHARE * self.watch.time_left()
+        found = relax_by_container(self.lowered, self.model, alone, limit_s, cancelled=self.cancelled)
         self.watch.note(timed_out=found.timed_out)
         return found
 
@@ -142,16 +138,15 @@ class Relaxing:
         self.watch.note(timed_out=timed_out)
         return enough
 
-    def _in_parts(self, parts: int) -> Relaxation:
-        return relax_in_parts(
+    def _by_columns(self, alone: Alone, step: Relaxation) -> Relaxation:
+        return relax_by_columns(
             self.lowered,
             self.model,
             self.shares,
-            PARTS_SHARE * self.watch.time_left(),
-            parts=parts,
+            alone,
+            step,
+            COLUMNS_SHARE * self.watch.time_left(),
             begin=self.begin,
-            pool=self.pool,
-            seed=self.seed,
             cancelled=self.cancelled,
         )
 
@@ -160,6 +155,6 @@ class Relaxing:
 
         If so, note it, because the answer then depends on the clock.
         """
-        late = PARTS_SHARE * self.watch.time_left() < changes * len(self.begin) * self.change_s
+        late = COLUMNS_SHARE * self.watch.time_left() < changes * len(self.begin) * self.change_s
         self.watch.note(timed_out=late)
         return late

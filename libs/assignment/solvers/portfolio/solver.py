@@ -27,7 +27,6 @@ from libs.assignment.solvers.caller import Caller, Cancelled, Listener
 from libs.assignment.solvers.claim import claimed
 from libs.assignment.solvers.deadline import Deadline
 from libs.assignment.solvers.limits import StoppedBy
-from libs.assignment.solvers.portfolio.beside import Beside
 from libs.assignment.solvers.portfolio.joint import Joint, goals_that_cost, search_together
 from libs.assignment.solvers.portfolio.phases import BESIDE_SHARE, Phases
 from libs.assignment.solvers.portfolio.relaxation import Relaxation
@@ -241,12 +240,12 @@ class _Run:
         phases = Phases(lowered, model, limits, self.seed, self, self.pool)
         relaxation = None
         if joint is not None and level == joint.goals[-1]:
-            # a row that holds the levels above would prevent parts
-            relaxation = joint.relaxation if few or joint.in_parts else None
+            # a row that holds the levels above would couple the containers
+            relaxation = joint.relaxation if few or joint.by_columns else None
         elif joint is not None:
             value = model.objective(lowered.point_of(self.counts))
             relaxation = joint.relaxation_of(level, model, self._most, value)
-        begin, own = self.counts, relaxation is None
+        begin = self.counts
         if relaxation is None:
             if joint is None:
                 begin, relaxation = phases.mended_and_relaxed(
@@ -257,11 +256,8 @@ class _Run:
             self.note(timed_out=relaxation.timed_out)
             self._least = max(self._least, relaxation.bound)
         rounded = phases.start(relaxation, self.counts, begin) if joint is None else begin
-        with Beside(relaxation.raised, self.stop) as raising:
-            proves = partial(self._proves, phases, model, raising) if joint is None else None
-            self.counts = phases.better(begin, phases.improve(relaxation, rounded, self._least, proves))
-            if own:
-                self._least = max(self._least, raising.ended().bound)
+        proves = partial(self._proves, phases, model, relaxation) if joint is None else None
+        self.counts = phases.better(begin, phases.improve(relaxation, rounded, self._least, proves))
         self._count(phases)
         self._least = max(self._least, phases.tree_bound)
         self._remember(lowered.point_of(self.counts))
@@ -294,10 +290,8 @@ class _Run:
         self._least = max(self._least, joint.phases.whole_bound(model, price, self.counts))
         self.caller.tell(level, value, self._least)
 
-    def _proves(self, phases: Phases, model: Model, raising: Beside[Relaxation], counts: Ints) -> bool:
+    def _proves(self, phases: Phases, model: Model, relaxation: Relaxation, counts: Ints) -> bool:
         """Raise the bound of the level by whole objects, and return whether it proves `counts` (Q,) optimal."""
-        relaxation = raising.result()
-        self._least = max(self._least, relaxation.bound)
         if relaxation.rows is not None:
             self._least = max(self._least, phases.whole_bound(model, relaxation.rows, counts, BESIDE_SHARE))
         value = model.objective(self.lowered.point_of(counts))

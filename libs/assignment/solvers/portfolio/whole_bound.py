@@ -32,7 +32,7 @@ COUNTS_OF_NODE = 16
 """Counts of the whole problem for each node of the trees at prices of 0, if these are more. At such prices, containers
 pay only what no object avoids, so few are solved. A proof of that saves a search, so it may take some of its time.
 """
-COUNTS_MAX = 10_000
+COUNTS_MAX = 40_000
 """Most counts of all containers that are solved by themselves, so that a large problem does not wait for its bound."""
 AT_ONCE = 4
 """Trees at once, on any number of processors up to this; with more processors, one for each.

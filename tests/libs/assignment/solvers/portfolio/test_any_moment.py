@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from libs.assignment.language.arrays import Ints
-from libs.assignment.solvers.portfolio import relaxation_in_parts as parted
-from libs.assignment.solvers.portfolio import relaxing
+from libs.assignment.solvers.portfolio import relaxation_by_columns, relaxing
+from libs.assignment.solvers.portfolio.alone import Alone
 from libs.assignment.solvers.portfolio.phases import MEND_TRIES, POLISH_TRIES, Phases
 from libs.assignment.solvers.portfolio.relaxation import Relaxation
 from libs.assignment.solvers.portfolio.relaxation_by_container import relax_by_container
@@ -60,15 +60,14 @@ def test_what_saves_most_is_mended_before_anything_is_polished(seed: int, monkey
 
 
 def test_relaxations_that_would_take_the_time_of_the_steps_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parted, "WHOLE_COUNTS", 0)
-    monkeypatch.setattr(parted, "PART_COUNTS", 30)
+    monkeypatch.setattr(relaxation_by_columns, "COUNTS", 0)
     lowered, quick = lowered_world(2)
     mended = quick.mended(lowered.held)
     assert quick.relax(quick.model, mended).point is not None
     clock = Clock(600.0)
     slow = Phases(lowered, quick.stated, SEARCHED, 0, clock, ThreadPool())
     slow.mended(lowered.held)
-    monkeypatch.setattr(relaxing, "PARTS_CHANGES", 1e18)
+    monkeypatch.setattr(relaxing, "COLUMNS_CHANGES", 1e18)
     left_out = slow.relax(slow.model, mended)
     assert left_out.point is None
     assert left_out.bound > 0, "the step from container to container bounds it"
@@ -80,32 +79,15 @@ def test_relaxations_that_would_take_the_time_of_the_steps_are_left_out(monkeypa
     assert np.bincount(lowered.kind, found) == pytest.approx(lowered.classes.size)
 
 
-@pytest.mark.parametrize("parts", [False, True])
-def test_a_relaxation_out_of_time_still_has_a_bound(parts: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    if parts:
-        monkeypatch.setattr(parted, "WHOLE_COUNTS", 0)
-        monkeypatch.setattr(parted, "PART_COUNTS", 30)
+def test_a_relaxation_out_of_time_still_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     lowered, phases = lowered_world(2)
     mended = phases.mended(lowered.held)
     whole = phases.relax(phases.model, mended)
-    step = relax_by_container(lowered, phases.model, phases.shares, begin=mended, pool=ThreadPool())
+    alone = Alone(lowered, phases.model, phases.shares, lowered.point_of(mended), ThreadPool())
+    step = relax_by_container(lowered, phases.model, alone)
     late = replace(Relaxation.unknown(lowered), timed_out=True)
-    monkeypatch.setattr(relaxing, "relax_in_parts" if parts else "relax", lambda *_, **__: late)
+    monkeypatch.setattr(relaxing, "relax", lambda *_, **__: late)
     found = phases.relax(phases.model, mended)
     assert 0 < found.bound == step.bound <= whole.bound + 1e-6
     assert found.rows is not None
     assert np.array_equal(found.rows, step.rows)
-
-
-def test_a_better_bound_stays_when_a_relaxation_is_raised() -> None:
-    lowered, _ = lowered_world(2)
-    none = Relaxation.unknown(lowered)
-    low, middle, high = (replace(none, bound=bound, rows=np.full(3, bound)) for bound in (1.0, 2.0, 3.0))
-    assert high.bounded_by(low) is high
-    for raised, bound in ((low, 2.0), (high, 3.0)):
-        found = replace(low, raising=lambda _, to=raised: to).bounded_by(middle)
-        assert (found.bound, found.price is low.price) == (2.0, True)
-        again = found.raised(lambda: False)
-        assert again.bound == bound
-        assert again.rows is not None
-        assert again.rows[0] == bound

@@ -135,8 +135,8 @@ def test_a_relaxation_that_is_not_needed_is_told_to_end(monkeypatch: pytest.Monk
     assert over.is_set()
 
 
-def test_parts_are_not_relaxed_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(relaxing, "in_parts", lambda *_: 2)
+def test_columns_are_not_relaxed_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(relaxing, "is_by_columns", lambda *_: True)
     lowered, phases = lowered_world(1)
     with relaxing.begun_ahead(lowered, phases.model, phases.shares, Clock(600.0), None) as ahead:
         assert ahead is None

@@ -76,9 +76,9 @@ def test_the_search_of_all_settles_the_last_level_alone() -> None:
     assert fractions == pytest.approx(joint.bound - values[1])
     assert fractions < joint.bound_of_last(values) <= values[2] + 1e-4
     assert joint.bound_of_last(values) <= values[2] + 1e-6
-    short = replace(joint, whole=None, in_parts=True, relaxation=replace(joint.relaxation, timed_out=True))
+    short = replace(joint, whole=None, by_columns=True, relaxation=replace(joint.relaxation, timed_out=True))
     assert short.raised(joint.counts) is short, "the search has more use for what is left of the time"
-    assert replace(short, in_parts=False).raised(joint.counts).whole is not None
+    assert replace(short, by_columns=False).raised(joint.counts).whole is not None
 
 
 def half_an_object_off(seed: int) -> Problem:

@@ -9,8 +9,11 @@ from libs.assignment import Limits, solve
 from libs.assignment.language.arrays import Ints
 from libs.assignment.language.problem import Problem
 from libs.assignment.model.lower import lower
+from libs.assignment.model.lowered import Lowered
 from libs.assignment.solvers.portfolio import relaxation_by_container, relaxing, unpaid
+from libs.assignment.solvers.portfolio.alone import Alone
 from libs.assignment.solvers.portfolio.containers_of import shares_of
+from libs.assignment.solvers.portfolio.phases import Phases
 from libs.assignment.solvers.portfolio.relaxation import relax
 from libs.assignment.solvers.portfolio.relaxation_by_container import (
     is_little_changed,
@@ -26,6 +29,11 @@ from tests.libs.assignment.solvers.portfolio.test_whole_bound import tiny
 SEARCHED = Limits(exact_columns_max=0)
 
 
+def alone_in(lowered: Lowered, phases: Phases) -> Alone:
+    """Return the containers of a problem, each by itself, with what they hold."""
+    return Alone(lowered, phases.model, phases.shares, lowered.point_of(lowered.held), ThreadPool())
+
+
 def after_change(seed: int, assignment: Ints) -> Problem:
     """Return the world after `assignment` (2000,) was carried out, and 1 % of its objects went back to the pool."""
     begin = assignment.copy()
@@ -37,7 +45,7 @@ def after_change(seed: int, assignment: Ints) -> Problem:
 def test_the_bound_is_never_above_that_of_the_relaxation(seed: int) -> None:
     lowered, searched = lowered_world(seed)
     model, whole = searched.model, relax(lowered, searched.model)
-    found = relax_by_container(lowered, model, searched.shares, begin=lowered.held, pool=ThreadPool())
+    found = relax_by_container(lowered, model, alone_in(lowered, searched))
     assert -np.inf < found.bound <= whole.bound + 1e-4
     assert found.rows is not None
     assert found.bound == bound_from_prices(model, found.rows)
@@ -49,7 +57,7 @@ def test_the_bound_is_never_above_that_of_the_relaxation(seed: int) -> None:
 def test_without_time_the_bound_still_holds() -> None:
     lowered, searched = lowered_world(1)
     model, whole = searched.model, relax(lowered, searched.model)
-    found = relax_by_container(lowered, model, searched.shares, -1.0, begin=lowered.held, pool=ThreadPool())
+    found = relax_by_container(lowered, model, alone_in(lowered, searched), -1.0)
     assert found.timed_out
     assert -np.inf < found.bound <= whole.bound + 1e-4
     assert found.raw is not None
@@ -67,7 +75,7 @@ def test_a_little_changed_problem_is_solved_without_a_relaxation(seed: int, monk
     def refused(*_: object, **__: object) -> None:
         raise AssertionError("relaxed")
 
-    for name in ("relax", "relax_in_parts"):
+    for name in ("relax", "relax_by_columns"):
         monkeypatch.setattr(relaxing, name, refused)
     found = solve(changed, SEARCHED, solver="portfolio")
     assert found.broken[1] == 0

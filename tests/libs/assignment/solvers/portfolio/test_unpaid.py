@@ -10,8 +10,6 @@ import pytest
 from libs.assignment.solvers.portfolio import relaxation as relaxation_module
 from libs.assignment.solvers.portfolio import unpaid as unpaid_module
 from libs.assignment.solvers.portfolio.relaxation import relax
-from libs.assignment.solvers.portfolio.relaxation_in_parts import PartedRelaxation
-from libs.assignment.solvers.portfolio.thread_pool import ThreadPool
 from libs.assignment.solvers.portfolio.unpaid import penalties, unpaid
 from libs.mip.bound import bound_from_prices
 from libs.mip.model import Model
@@ -65,20 +63,3 @@ def test_penalties_that_are_missed_are_put_back(
     assert found.point is not None
     assert whole.point is not None
     assert np.array_equal(found.point, whole.point)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_a_round_of_parts_puts_back_what_the_round_before_missed(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    lowered, phases = lowered_world(seed)
-    model, whole = phases.model, relax(lowered, phases.model)
-    monkeypatch.setattr(unpaid_module, "DEAR", 0.1)
-    values = [model.objective(lowered.point_of(lowered.held))]
-    for merged in ((1,), (1, 1, 1)):
-        parts = PartedRelaxation(lowered, model, phases.shares, 1, begin=lowered.held, pool=ThreadPool())
-        found = parts.run(seed, merged)
-        assert found.point is not None
-        assert model.violation(found.point) < 1e-5
-        assert -np.inf < found.bound <= whole.bound + 1e-4
-        values.append(model.objective(found.point))
-    assert values[2] < values[1] <= values[0] + 1e-6
-    assert values[2] == pytest.approx(whole.bound, rel=1e-4)
