@@ -44,7 +44,8 @@ class Alone:
         self.lowered, self.x, self.pool = lowered, x, pool
         real = np.flatnonzero(np.bincount(lowered.container, minlength=len(lowered.problem.containers)))
         real = real[real != shares.sink]
-        parts = [np.flatnonzero(shares.of(some)) for some in np.array_split(real, -(-len(real) // CONTAINERS))]
+        groups = np.array_split(real, -(-len(real) // CONTAINERS)) if len(real) else []
+        parts = [np.flatnonzero(shares.of(some)) for some in groups]
         free = np.zeros(len(lowered.classes.size))
         self._subs = list(parts_at_prices(lowered, model, parts, x, free))
 

@@ -90,8 +90,9 @@ class Relaxing:
         by_columns = is_by_columns(self.lowered, self.model, self.shares)
         if by_columns and self._is_late(STEP_CHANGES):
             return Relaxation.unknown(self.lowered)
-        alone, step = self._alone(), None
+        step = None
         if by_columns or is_little_changed(self.lowered, self.begin):
+            alone = self._alone()
             step = self._step(alone)
             if self._is_enough(step):
                 return step
@@ -101,7 +102,7 @@ class Relaxing:
         if not found.timed_out:
             return found
         self.watch.note(timed_out=True)
-        return max(found, step or self._step(alone), key=lambda one: one.bound)
+        return max(found, step or self._step(self._alone()), key=lambda one: one.bound)
 
     def whole(self) -> Relaxation:
         """Return the relaxation of the whole model, or what the time allows of it."""

@@ -8,6 +8,7 @@ import pytest
 from libs.assignment import Limits, solve
 from libs.assignment.language.arrays import Ints
 from libs.assignment.language.problem import Problem
+from libs.assignment.language.specs.minimize_movement import MinimizeMovementSpec
 from libs.assignment.model.lower import lower
 from libs.assignment.model.lowered import Lowered
 from libs.assignment.solvers.portfolio import relaxation_by_container, relaxing, unpaid
@@ -139,3 +140,16 @@ def test_penalties_that_no_plan_avoids_are_told_from_others(monkeypatch: pytest.
     assert to_pay(best) is None
     monkeypatch.setattr(unpaid, "DEAR", 1e9)
     assert to_pay(best) == (0.0, 0.0)
+
+
+def test_without_containers_but_the_sink_nothing_is_wanted() -> None:
+    problem = Problem(objects=3, containers=1, initial=np.zeros(3, np.int64))
+    problem.add_goal(MinimizeMovementSpec(), normalise=False)
+    lowered = lower(problem)
+    shares = shares_of(lowered, lowered.model.cost)
+    assert shares.sink == 0
+    begin, rows = lowered.point_of(lowered.held), np.zeros(len(lowered.model.row_lower))
+    wanted = Alone(lowered, lowered.model, shares, begin, ThreadPool()).at(rows, np.inf)
+    assert np.array_equal(wanted.x, begin)
+    assert np.array_equal(wanted.rows, rows)
+    assert not wanted.timed_out
