@@ -115,7 +115,7 @@ def solve_lp(
 
     method     ipm, pdlp or simplex. If `start` is given, simplex is used in any case
     start      basis of a model of the same shape; simplex continues from it
-    tolerance  relative, of an interior point. None: HiGHS's own, 1e-8
+    tolerance  of rows, prices and the gap between both objectives. None: HiGHS's own
     presolve   reduce the model first
 
     The method ipm skips crossover unless a vertex is asked for: prices and a central point cost a tenth of a basis. The
@@ -130,7 +130,6 @@ def solve_lp(
     _option(highs, "run_crossover", "on" if vertex else "off")
     _option(highs, "presolve", "choose" if presolve else "off")
     if tolerance is not None:
-        _option(highs, "ipm_optimality_tolerance", tolerance)
         _option(highs, "kkt_tolerance", tolerance)
     if limits.iterations_max is not None:
         for name in ("simplex_iteration_limit", "ipm_iteration_limit", "pdlp_iteration_limit"):

@@ -1,4 +1,4 @@
-"""Define the programs that a portfolio has solved at once: parts of a relaxation, neighbourhoods, and bounds.
+"""Define the programs that a portfolio has solved at once: containers alone, neighbourhoods, and bounds.
 
 The answer of a subproblem depends on its content alone. So any thread, process or machine may solve it, also twice.
 """
