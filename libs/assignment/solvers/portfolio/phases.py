@@ -39,6 +39,8 @@ MEND_GAIN, MEND_TRIES = 1e-6, 30
 """Least saving of a step that mends, as a share of the cost at hand, and changes to evaluate per count."""
 POLISH_TRIES = 15
 """Changes to evaluate per count in the steps after mending, which save any cost."""
+WORTH = 1e-3
+"""What many steps after rounding must save together, as a share of the cost. Neighbourhoods save more in that time."""
 TIE = 0.5
 """Least saving of a step that breaks ties, as a share of the least cost that only breaks ties."""
 WHOLE_SHARE, BESIDE_SHARE = 0.25, 0.9
@@ -303,8 +305,9 @@ class Phases:
         since  counts (Q,) from which an earlier call found no step
         """
         excess = Excess(self.lowered, self.model, self.shares, relaxation)
-        least = LEAST_GAIN * self._size(relaxation, counts, relaxation.bound)
-        return self.better(walk.down(counts, least, excess, self.watch.stop, since=since), counts)
+        size = self._size(relaxation, counts, relaxation.bound)
+        least, worth = LEAST_GAIN * size, WORTH * size
+        return self.better(walk.down(counts, least, excess, self.watch.stop, worth=worth, since=since), counts)
 
     def _without_ties(self, counts: Ints) -> Ints:
         """Return `counts` after single steps in the objective `stated`, which has the costs that break ties."""

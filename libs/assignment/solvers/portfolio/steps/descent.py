@@ -24,6 +24,8 @@ VISITS = 2_000_000
 """Number of classes and counts that single steps look at between two checks of the clock."""
 TRIES = 50_000
 """Number of changes evaluated in double steps between two checks of the clock."""
+PATIENCE, PATIENCE_MIN = 10, 20_000_000
+"""Number of changes, per count and at least, that must together save what the caller of a descent asks for."""
 UNLIMITED = int(np.iinfo(np.int64).max)
 """Number of changes to evaluate if only the caller ends a descent."""
 
@@ -62,6 +64,7 @@ class Walk:
         stop: Callable[[], bool],
         tries_max: int = UNLIMITED,
         *,
+        worth: float = 0.0,
         since: Ints | None = None,
     ) -> Ints:
         """Return counts (Q,) that cost no more than `counts` (Q,) and break no further limit.
@@ -71,12 +74,15 @@ class Walk:
         guide      tells which containers to visit, and which counts to fill
         stop       returns True to end the descent
         tries_max  number of changes to evaluate, after which no further double step begins
+        worth      what many changes in a row must save together, or the descent ends. The first visits save most
         since      counts (Q,) from which this descent found no step. It visits only the containers that differ
         """
         n = self.network
         if n is None or stop():
             return counts
         s = self._after_transfers(n, counts, least, stop, since)
+        patience = max(PATIENCE * len(counts), PATIENCE_MIN)
+        cost, until = n.cost @ s.value, s.tried[0] + patience
         while not stop() and s.tried[0] < tries_max:
             order = self._worst_first(s, guide, least)
             if not len(order):
@@ -84,6 +90,10 @@ class Walk:
             opened, place = guide.open(s.value), np.zeros(2, dtype=np.int64)
             while place[0] < len(order) and not stop() and s.tried[0] < tries_max:
                 exchange(n, s, order, place, opened, least, min(TRIES, tries_max - int(s.tried[0])))
+                if s.tried[0] >= until:
+                    before, cost, until = cost, n.cost @ s.value, s.tried[0] + patience
+                    if before - cost < worth:
+                        return self._counts(s, len(counts))
         return self._counts(s, len(counts))
 
     def single(self, counts: Ints, least: float, stop: Callable[[], bool]) -> Ints:

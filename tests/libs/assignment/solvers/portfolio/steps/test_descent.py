@@ -18,6 +18,7 @@ from libs.assignment.model.lower import lower
 from libs.assignment.model.lowered import Lowered
 from libs.assignment.solvers.portfolio.repair import is_broken
 from libs.assignment.solvers.portfolio.solver import solve_portfolio
+from libs.assignment.solvers.portfolio.steps import descent
 from libs.assignment.solvers.portfolio.steps.descent import Walk
 from libs.assignment.solvers.portfolio.steps.margins import measure
 from libs.assignment.solvers.portfolio.steps.network import Network, network_of, not_followed
@@ -122,6 +123,28 @@ def test_where_it_ends_no_step_saves_anything(seed: int) -> None:
     ]
     for step in steps:
         assert cost_after(lowered, model, counts, step) > -2 * LEAST
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_changes_that_save_too_little_together_end_it(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(descent, "TRIES", 10)
+    lowered = lower(world(seed, objects=40))
+    model = lowered.at(1, (0.0,))
+
+    def found(worth: float) -> tuple[float, int]:
+        walk = Walk(lowered, model)
+        counts = walk.down(lowered.held, LEAST, Everywhere(lowered), lambda: False, worth=worth)
+        assert not is_broken(model, lowered.point_of(counts))
+        return model.objective(lowered.point_of(counts)), walk.tried
+
+    patient, all_tries = found(np.inf)
+    assert (patient, all_tries) == found(0.0), "so few changes are not counted at all"
+    monkeypatch.setattr(descent, "PATIENCE_MIN", 10)
+    monkeypatch.setattr(descent, "PATIENCE", 0)
+    hasty, few = found(np.inf)
+    assert few < all_tries
+    assert hasty >= patient
+    assert found(0.0)[0] <= patient + LEAST, "whatever saves anything goes on"
 
 
 def two_halls() -> Problem:
