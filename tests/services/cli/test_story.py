@@ -229,7 +229,8 @@ def test_lists_of_servers(plimsoll: Plimsoll, tmp_path: Path) -> None:
 def test_the_catalogue_of_a_region(plimsoll: Plimsoll, tmp_path: Path) -> None:
     asked = plimsoll("rru", "set", "web", "-r", "west", "hw-a=1", "--reference", "hw-a", "--reason", "measured")
     assert (asked.returncode, "version 1 of class web changes hw-a 1 (new)" in asked.stdout) == (0, True), asked.stderr
-    [approval] = document(plimsoll("get", "approvals", "-w", "status=pending", "-o", "json"))["items"]
+    classes = ("-w", "status=pending", "-w", "kind=rru_class")
+    [approval] = document(plimsoll("get", "approvals", *classes, "-o", "json"))["items"]
     assert f"plimsoll approve {approval['approval_id']}" in asked.stdout
     assert plimsoll("approve", approval["approval_id"], "--reason", "fine").returncode == 0
     listed = plimsoll("rru", "list", "-r", "west", "-o", "json")
@@ -254,8 +255,7 @@ def test_the_catalogue_of_a_region(plimsoll: Plimsoll, tmp_path: Path) -> None:
         *("rru", "fit", tmp_path / "measured.csv", "--reference", "hw-a", "--propose", "batch", "-r", "west")
     )
     assert (fitted.returncode, "version 1 of class batch" in fitted.stdout) == (0, True), fitted.stderr
-    fits = ("-w", "status=pending", "-w", "kind=rru_class")
-    [approval] = document(plimsoll("get", "approvals", *fits, "-o", "json"))["items"]
+    [approval] = document(plimsoll("get", "approvals", *classes, "-o", "json"))["items"]
     assert approval["given_reason"] == "fit of measured.csv, 2 measurements"
     assert plimsoll("reject", approval["approval_id"], "--reason", "one type").returncode == 0
     (tmp_path / "bad.csv").write_text("hardware_type,value\nhw-a,1\n")
