@@ -306,7 +306,8 @@ class Phases:
         """
         excess = Excess(self.lowered, self.model, self.shares, relaxation)
         size = self._size(relaxation, counts, relaxation.bound)
-        least, worth = LEAST_GAIN * size, WORTH * size
+        # rounded counts may pay large penalties at first: without a bound, the cheapest counts known tell the scale
+        least, worth = LEAST_GAIN * size, WORTH * min(size, max(1.0, abs(self._told)))
         return self.better(walk.down(counts, least, excess, self.watch.stop, worth=worth, since=since), counts)
 
     def _without_ties(self, counts: Ints) -> Ints:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import count
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from libs.assignment.language.arrays import Ints
 from libs.assignment.solvers.portfolio import relaxation_by_columns, relaxing
 from libs.assignment.solvers.portfolio.alone import Alone
-from libs.assignment.solvers.portfolio.phases import MEND_TRIES, POLISH_TRIES, Phases
+from libs.assignment.solvers.portfolio.phases import MEND_TRIES, POLISH_TRIES, WORTH, Phases
 from libs.assignment.solvers.portfolio.relaxation import Relaxation
 from libs.assignment.solvers.portfolio.relaxation_by_container import relax_by_container
 from libs.assignment.solvers.portfolio.solver import solve_portfolio
@@ -91,3 +92,18 @@ def test_a_relaxation_out_of_time_still_has_a_bound(monkeypatch: pytest.MonkeyPa
     assert 0 < found.bound == step.bound <= whole.bound + 1e-6
     assert found.rows is not None
     assert np.array_equal(found.rows, step.rows)
+
+
+def test_steps_of_a_start_that_pays_penalties_go_on_by_the_cheapest_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    lowered, phases = lowered_world(2)
+    mended = phases.mended(lowered.held)
+    asked, down = [], Walk.down
+
+    def recorded(walk: Walk, counts: Ints, *arguments: Any, **named: Any) -> Ints:
+        asked.append(named["worth"])
+        return down(walk, counts, *arguments, **named)
+
+    monkeypatch.setattr(Walk, "down", recorded)
+    assert phases.cost(lowered.held) > phases.cost(mended)
+    phases.improve(Relaxation.unknown(lowered), lowered.held, -np.inf)
+    assert asked[0] == pytest.approx(WORTH * phases.cost(mended))
