@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from services.cli.client import Json
 from services.cli.noun import Noun
@@ -17,6 +17,7 @@ COLUMNS: dict[Noun, dict[str, str]] = {
         "OWNER": "owner",
         "PHASE": "status.phase",
         "CAPACITY": "spec.capacity_rru",
+        "GRANTED": "status.granted_rru",
         "HELD": "status.held_rru",
         "TARGET": "status.target_rru",
         "BOOKED": "status.booked_servers",
@@ -262,14 +263,22 @@ COLUMNS: dict[Noun, dict[str, str]] = {
 }
 
 
-OPTIONAL = {"domains"}
-"""Columns that are shown only if an item has a value."""
+def waits(reservation: Json) -> bool:
+    """Return whether a reservation was granted less than it asks for."""
+    return bool(reservation["status"]["granted_rru"] < reservation["spec"]["capacity_rru"])
+
+
+OPTIONAL: dict[str, Callable[[Json], bool]] = {
+    "domains": lambda item: bool(item.get("domains")),
+    "status.granted_rru": waits,
+}
+"""Path of a column that only some tables show -> whether an item has something to say there."""
 
 
 def columns_of(noun: Noun, items: Sequence[Json]) -> dict[str, str]:
-    """Return the columns of a table of `items`: heading -> path. A column of OPTIONAL needs an item with a value."""
+    """Return the columns of a table of `items`: heading -> path. A column of OPTIONAL needs an item for it."""
     shown = COLUMNS[noun].items()
-    return {heading: path for heading, path in shown if path not in OPTIONAL or any(item.get(path) for item in items)}
+    return {heading: path for heading, path in shown if path not in OPTIONAL or any(map(OPTIONAL[path], items))}
 
 
 FILTERS: dict[Noun, dict[str, str]] = {

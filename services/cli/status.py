@@ -9,6 +9,7 @@ from urllib.parse import quote
 import typer
 
 from services.cli.client import Client, Json
+from services.cli.columns import waits
 from services.cli.durations import in_words
 from services.cli.output import Output, OutputOption, plural, print_json, print_rows, say, text_of
 from services.cli.region import schedule_in_words
@@ -83,7 +84,7 @@ def status(
     print_rows([*summary["hardware_types"], _sum(summary["hardware_types"])], _COLUMNS)
     say(f"{region} {schedule_in_words(schedule)}")
     if short:
-        named = ", ".join(f"{one['name']} ({one['status']['target']['shortfall_rru']:,.4g} RRU)" for one in short)
+        named = ", ".join(map(_short_in_words, short))
         more = f" and {summary['degraded'] - len(short):,} more" if summary["degraded"] > len(short) else ""
         say(f"short: {named}{more}; `plimsoll get reservations -w region={region} -w short=yes` lists them")
     if summary["churn"] is not None:
@@ -100,6 +101,13 @@ def status(
     if letters:
         failed = plural(len(letters), "move")
         say(f"{failed} failed for good: `plimsoll get moves -w region={region} -w dead_letter=open`")
+
+
+def _short_in_words(reservation: Json) -> str:
+    """Return the name of a reservation that is short, by how much, and what was granted of it if it waits."""
+    spec, found = reservation["spec"], reservation["status"]
+    granted = f", {found['granted_rru']:,.4g} of {spec['capacity_rru']:,.4g} granted" if waits(reservation) else ""
+    return f"{reservation['name']} ({found['target']['shortfall_rru']:,.4g} RRU{granted})"
 
 
 def _churn_in_words(churn: Json) -> str:

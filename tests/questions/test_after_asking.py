@@ -28,6 +28,7 @@ def test_09_why_it_is_only_degraded_and_what_it_is_short_of(ask: Ask) -> None:
     short = 24 - surviving_rru(held, RRU)
     assert status["target"]["shortfall_rru"] == pytest.approx(short)
     assert short > 0
+    assert (status["granted_rru"], reservation(ask, "batch")["status"]["granted_rru"]) == (24, 0), "batch waits"
     by_msb = Counter()
     for one in held:
         by_msb[one["msb"]] += RRU[one["type"]]

@@ -42,6 +42,9 @@ def test_24_what_changed_since_yesterday_and_by_whom(ask: Ask) -> None:
 def test_25_who_is_short_and_what_would_mend_it(ask: Ask) -> None:
     listed = ask.cli("get", "reservations", "-w", "region=west", "-w", "short=true")["items"]
     short = {one["name"]: one["status"]["target"]["shortfall_rru"] for one in listed}
+    said = ask.text("status", "west")
+    assert f"batch ({short['batch']:,.4g} RRU, 0 of 240 granted)" in said
+    assert f"web ({short['web']:,.4g} RRU)" in said
     held = [one for one in ask.servers("west") if one["target"] == "batch" and one["up"]]
     assert short["batch"] == pytest.approx(240 - surviving_rru(held, RRU, survives=False))
     mend = ask.cli("simulate", "west", "--policy", "buffer_cost=1", "--dry-run")

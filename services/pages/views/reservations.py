@@ -231,7 +231,12 @@ def _bar(row: Json) -> Json:
         parts.append(Part(f"held, and lost with the largest {largest}", "f1", held - after))
     return {
         "svg": bar_svg("RRU", parts, whole=promised),
-        "legend": legend([*((part.colour, part.name) for part in parts), ("f6", "mark: promised")]),
+        "legend": legend(
+            [
+                *((part.colour, part.name) for part in parts),
+                ("f6", f"mark: {'promised' if status['granted_rru'] >= promised else 'asked for'}"),
+            ]
+        ),
     }
 
 

@@ -80,7 +80,11 @@ class ReservationStatus(ResponseModel):
 
     phase: ReservationPhase
     conditions: list[Condition]
-    capacity_rru: float = Field(description="Promised RRU")
+    capacity_rru: float = Field(description="RRU asked for, and promised as far as they are granted")
+    granted_rru: float = Field(
+        description="RRU that are promised: less than capacity_rru only while a request waits for servers. What it "
+        "holds beyond them may go to granted reservations"
+    )
     target_rru: float = Field(description="RRU that its target bindings will give")
     held_rru: float = Field(description="RRU of the servers that have joined it and are up")
     held_after_msb_loss_rru: float = Field(description="RRU of the same servers without the MSB that gives most")
@@ -133,8 +137,13 @@ def reservation_out(
     history: ReadinessHistory,
     motion: ReservationMotion,
     counts: Sequence[ServerCount] | None = None,
+    *,
+    granted_rru: float | None,
 ) -> ReservationOut:
-    """Return the reservation as JSON."""
+    """Return the reservation as JSON.
+
+    granted_rru   RRU granted so far of a request that waits, from `load_waiting`; None: nothing waits
+    """
     target = reservation.target
     return ReservationOut(
         reservation_id=reservation.reservation_id,
@@ -152,6 +161,7 @@ def reservation_out(
             ],
             booked_servers=0 if reservation.booking is None else reservation.booking.servers,
             capacity_rru=reservation.spec.capacity_rru,
+            granted_rru=reservation.spec.capacity_rru if granted_rru is None else granted_rru,
             target_rru=target.total_rru,
             held_rru=reservation.held.total_rru,
             held_after_msb_loss_rru=reservation.held.total_rru - reservation.held.worst_msb_rru,

@@ -15,6 +15,7 @@ from libs.store.capacity.readiness_history import load_readiness_histories
 from libs.store.capacity.reservation_lists import ReservationFilter, list_ordered_reservations, list_reservations
 from libs.store.capacity.reservation_servers import count_servers
 from libs.store.capacity.reservations import load_reservation
+from libs.store.capacity.ungranted import load_waiting
 from libs.store.fleet.motions import load_motions
 from libs.store.platform.database import Transaction
 from libs.web.auth import Asking, require
@@ -133,7 +134,11 @@ def get_reservations(
             cursor = cursor_of(asked, last)
         ids = [one.reservation_id for one in found]
         histories, motions = load_readiness_histories(tx, ids), load_motions(tx, ids)
-    items = [reservation_out(one, histories[i], motions[i]) for i, one in zip(ids, found, strict=True)]
+        waiting = load_waiting(tx, ids)
+    items = [
+        reservation_out(one, histories[i], motions[i], granted_rru=waiting.get(i))
+        for i, one in zip(ids, found, strict=True)
+    ]
     return PageOf(items=items, next_cursor=cursor)
 
 
@@ -148,8 +153,9 @@ def get_reservation(reservation_id: ReservationId, context: Context, response: R
         reservation, counts = load_reservation(tx, reservation_id), count_servers(tx, reservation_id)
         history = load_readiness_histories(tx, [reservation_id])[reservation_id]
         motion = load_motions(tx, [reservation_id])[reservation_id]
+        granted_rru = load_waiting(tx, [reservation_id]).get(reservation_id)
     response.headers.update(etag(reservation.generation))
-    return reservation_out(reservation, history, motion, counts)
+    return reservation_out(reservation, history, motion, counts, granted_rru=granted_rru)
 
 
 @router.patch(

@@ -29,6 +29,13 @@ def test_domains_are_a_column_only_where_servers_have_some() -> None:
     assert columns_of(Noun.SERVERS, items) == COLUMNS[Noun.SERVERS]
 
 
+def test_what_was_granted_is_a_column_only_where_a_request_waits() -> None:
+    items = [{"spec": {"capacity_rru": 30.0}, "status": {"granted_rru": rru}} for rru in (30.0, 30.0)]
+    assert "GRANTED" not in columns_of(Noun.RESERVATIONS, items)
+    items[1]["status"]["granted_rru"] = 20.0
+    assert columns_of(Noun.RESERVATIONS, items) == COLUMNS[Noun.RESERVATIONS]
+
+
 def test_what_is_renamed_is_a_column() -> None:
     for noun, renamed in FILTERS.items():
         headings = {heading.lower().replace(" ", "_"): path for heading, path in COLUMNS[noun].items()}

@@ -171,3 +171,17 @@ def test_every_listed_server_leads_to_why_it_is_there(log_in, world, api, ask) -
 
 def said(html: str) -> str:
     return " ".join(unescape(re.sub(r"<[^>]+>", " ", html)).split())
+
+
+def test_a_request_that_waits_says_how_much_of_it_was_granted(log_in, world, api) -> None:
+    status = only(api, "batch", "west")["status"]
+    assert (status["granted_rru"], status["capacity_rru"]) == (0, 240)
+    browser = log_in(world.viewer)
+    page = text_of(browser.get("/regions/west/reservations/batch").text)
+    assert "0 of 240 RRU are granted; 240 wait for servers." in page
+    assert "240 RRU asked for" in page
+    assert "mark: asked for" in page
+    granted = text_of(browser.get("/regions/west/reservations/web").text)
+    assert "are granted;" not in granted
+    assert "24 RRU promised" in granted
+    assert "mark: promised" in granted

@@ -102,6 +102,13 @@ def test_more_than_is_free_is_degraded_and_more_than_there_is_is_rejected(client
     assert reservation["status"]["phase"] == "degraded"
     assert reservation["status"]["conditions"][0]["status"] == "False"
     assert reservation["status"]["shortfall_rru"] > 0
+    listed = {one["name"]: one["status"] for one in client.get("/v1/reservations?kind=guaranteed").json()["items"]}
+    assert {name: (one["granted_rru"], one["capacity_rru"]) for name, one in listed.items()} == {
+        "old": (2, 2),
+        "big": (30, 30),
+        "late": (0, 30),
+    }
+    assert reservation["status"]["granted_rru"] == 0
 
     spec = spec | {"capacity_rru": 4000}
     client.post("/v1/reservations", json={"region": "west", "name": "huge", "owner": "team", "spec": spec})

@@ -1,0 +1,48 @@
+"""How much of what a reservation asks for was granted, as owners see it."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from libs.domain.reservation import ReservationKind, ReservationSpec
+from libs.store.capacity.ungranted import load_ungranted, load_waiting
+from libs.store.fleet.regions import load_region
+from libs.store.platform.database import Database
+from tests.builders.granted import ask
+from tests.builders.region import region_image
+from tests.builders.stored import reservation_id, stored
+
+SPEC = ReservationSpec(capacity_rru=2, rru={"hw-a": 1.0}, survives_msb_loss=False)
+
+
+@pytest.mark.parametrize(
+    ("requests", "waits"),
+    [
+        ([], {}),
+        ([("create", 2, "granted")], {}),
+        ([("create", 2, "degraded")], {"web": 0.0}),
+        ([("create", 1, "granted"), ("resize", 2, "degraded")], {"web": 1.0}),
+        ([("create", 3, "granted"), ("resize", 2, "degraded")], {}),
+        ([("create", 1, "granted"), ("resize", 9, "rejected")], {}),
+    ],
+)
+def test_owners_see_how_much_of_a_request_that_waits_was_granted(
+    database: Database, requests: Sequence[tuple[str, float, str]], waits: dict[str, float]
+) -> None:
+    """An imported reservation (db) waits for nothing."""
+    fleet = stored(database, region_image(reservations={"web": SPEC, "db": SPEC}))
+    ask(database, requests)
+    ids = {name: reservation_id(fleet, name) for name in ("web", "db")}
+    with database.snapshot() as tx:
+        assert load_waiting(tx, ids.values()) == {ids[name]: rru for name, rru in waits.items()}
+        assert load_waiting(tx, [ids["db"]]) == load_waiting(tx, []) == {}
+
+
+def test_a_shared_buffer_is_granted_to_nobody_and_nobody_waits_for_it(database: Database) -> None:
+    fleet = stored(
+        database, region_image(reservations={"web": SPEC, "spare": SPEC}, kind={"spare": ReservationKind.SHARED_BUFFER})
+    )
+    spare = reservation_id(fleet, "spare")
+    with database.snapshot() as tx:
+        assert load_ungranted(tx, load_region(tx, "west").region_id) == {spare: 0.0}
+        assert load_waiting(tx, [spare]) == {}
