@@ -12,16 +12,32 @@ from enum import StrEnum
 import numpy as np
 
 from libs.domain.arrays import Bools, Ints
+from libs.domain.reservation import ROUNDING
 
 WINDOW_S_MIN, WINDOW_FACTOR = 3600.0, 4.0
 """After its approval, an exception holds for this multiple of the time that the plan foresees, and at least so long."""
+
+
+def below_what(below_rru: float, *, asked_rru: float, granted_rru: float) -> tuple[float, str]:
+    """Return how many RRU a reservation holds below what: its promise, what was granted of it, or its request.
+
+    below_rru    RRU below what it asks for
+    granted_rru  granted so far; less than `asked_rru` while its request waits
+    """
+    if granted_rru >= asked_rru:
+        return below_rru, "its promise"
+    below_granted_rru = below_rru - (asked_rru - granted_rru)
+    if below_granted_rru > ROUNDING * asked_rru:
+        return below_granted_rru, "what was granted of it"
+    return below_rru, "its request"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExceptedReservation:
     """The part of one reservation in the exceptions of a plan.
 
-    below_rru  the most RRU that it may hold below its promise; 0: its servers only wait for those of others
+    below_rru  the most RRU that it may hold below what it asks for, which is its promise unless its request waits; 0:
+               its servers only wait for those of others
     seconds    expected time below its promise, or below what it holds now if that is less
     servers    its servers that go only with the approval
     """
@@ -107,7 +123,7 @@ class StoredExceptions:
         return reservation_id in self._below_rru
 
     def below_rru(self, reservation_id: int) -> float:
-        """Return the most RRU that the reservation may hold below its promise."""
+        """Return the most RRU that the reservation may hold below what it asks for."""
         return self._below_rru.get(reservation_id, 0.0)
 
     def lists(self, server_id: Ints, from_id: Ints, to_id: Ints) -> Bools:

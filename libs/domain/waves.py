@@ -117,7 +117,7 @@ class WavePlan:
     seconds    (W,) s      expected time of each wave
     below      (N,) bool   the server leaves although its reservation then falls below *hold*
     approved   number of waves that need no approval; all later ones wait for it
-    below_rru  (R,) RRU    the most that each reservation holds below its promise through them; 0: none is its
+    below_rru  (R,) RRU    the most that each reservation holds below its capacity through them; 0: none is its
     loans      the servers that are lent meanwhile. A wave may consist of loans alone
     """
 

@@ -98,7 +98,7 @@ class Departures:
         """Let a waiting server leave below the level *hold*, by the other rules of `relieve`. An operator must have
         approved that.
 
-        below_rru   the most RRU that the reservation may then hold below its promise
+        below_rru   the most RRU that the reservation may then hold below its capacity
         """
         if not self._is_few(reservation_id, rru):
             return False
@@ -123,7 +123,7 @@ class Departures:
     def exceed_running(self, moves: Iterable[RunningMove], below_rru: Callable[[int], float]) -> None:
         """Let servers of running moves that are held back leave below *hold*, by the rules of `exceed`.
 
-        below_rru   the most RRU that a reservation may hold below its promise, by its id
+        below_rru   the most RRU that a reservation may hold below its capacity, by its id
         """
         for move in moves:
             r = move.from_reservation_id

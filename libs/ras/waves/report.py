@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from libs.domain.arrays import Bools, Floats, Indices
-from libs.domain.departure_exceptions import ExceptedReservation, Exceptions
+from libs.domain.departure_exceptions import ExceptedReservation, Exceptions, below_what
 from libs.domain.fleet import FleetSnapshot
 from libs.domain.reservation import ROUNDING
 from libs.domain.waves import NEVER, NONE, ForetoldLoan, MovesToMake, MovingState, Promises, WavePlan
@@ -31,7 +31,8 @@ class ReservationWaves:
                           or will have to; 0 for one that need not survive any
     lacks_rru             the most that it lacks then, after the worst loss
     needs_approval        servers that it gives only after an approval, because reservations would fall below *hold*
-    below_promise_rru     the most RRU that it then holds below its promise; 0: it does not fall below *hold*
+    below_promise_rru     the most RRU that it then holds below its promise, or below its request if that waits; 0: it
+                          does not fall below *hold*
     below_promise_s       expected time for which it does
     lent                  most servers that are lent to it at a time, so that it stays at *survive*
     lent_s                expected time from the first loan to the last return
@@ -95,7 +96,7 @@ def foretell(snapshot: FleetSnapshot, target: Indices, state: MovingState) -> Fo
     ]
     waiting = int((plan.wave >= plan.approved).sum())
     report = {
-        "message": f"the waves are not known: {faults[0]}" if faults else _message(plan, rows, waiting),
+        "message": f"the waves are not known: {faults[0]}" if faults else _message(plan, rows, waiting, promises),
         "faults": faults,
         "waves": len(plan.seconds),
         "seconds": round(float(plan.seconds.sum()), 1),
@@ -224,7 +225,7 @@ def _below_level(
     return below_s, lacks
 
 
-def _message(plan: WavePlan, rows: list[ReservationWaves], waiting: int) -> str:
+def _message(plan: WavePlan, rows: list[ReservationWaves], waiting: int, promises: Promises) -> str:
     if not len(plan.wave):
         return "no server has to move"
     parts = ["no move can go without an approval" if waiting else "no move can go now"]
@@ -248,16 +249,21 @@ def _message(plan: WavePlan, rows: list[ReservationWaves], waiting: int) -> str:
         text += f"{'them' if stay > 1 else 'it'} a reservation would not survive the loss of an MSB"
     if waiting:
         last = [row for row in rows if row.below_promise_rru > 0]
-        amounts = ", ".join(
-            f"{row.reservation} {row.below_promise_rru:.4g} RRU below its promise for {_duration(row.below_promise_s)}"
-            for row in last[:_NAMES_SHOWN_MAX]
-        )
+        row_of = {str(name): r for r, name in enumerate(promises.name)} if last else {}
+        amounts = ", ".join(_below(row, promises, row_of[row.reservation]) for row in last[:_NAMES_SHOWN_MAX])
         more = f" and {len(last) - _NAMES_SHOWN_MAX} more" if len(last) > _NAMES_SHOWN_MAX else ""
         text += (
             f"; {waiting} move{'s' if waiting > 1 else ''} need an approval, about "
             f"{_duration(float(plan.seconds[plan.approved :].sum()))}: {amounts}{more}"
         )
     return text
+
+
+def _below(row: ReservationWaves, promises: Promises, r: int) -> str:
+    """Return by how much, and for how long, the reservation in row r of the promises falls below *hold*."""
+    asked_rru, granted_rru = float(promises.capacity_rru[r]), float(promises.granted_rru[r])
+    rru, what = below_what(row.below_promise_rru, asked_rru=asked_rru, granted_rru=granted_rru)
+    return f"{row.reservation} {rru:.4g} RRU below {what} for {_duration(row.below_promise_s)}"
 
 
 def _names(rows: list[ReservationWaves]) -> str:

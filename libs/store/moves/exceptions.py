@@ -9,8 +9,15 @@ import numpy as np
 import sqlalchemy as sa
 
 from libs.domain.approval import ApprovalKind, ApprovalStatus, Cause
-from libs.domain.departure_exceptions import ExceptedReservation, Exceptions, ExceptionState, StoredExceptions
+from libs.domain.departure_exceptions import (
+    ExceptedReservation,
+    Exceptions,
+    ExceptionState,
+    StoredExceptions,
+    below_what,
+)
 from libs.store.capacity.approvals import ask_for_approval, supersede_below_hold
+from libs.store.capacity.ungranted import load_waiting
 from libs.store.platform.bulk import Column, copy_in, copy_out
 from libs.store.platform.database import Transaction
 from libs.store.tables import excepted_reservations, excepted_servers
@@ -28,7 +35,7 @@ _RESERVATIONS = sa.text("""
     WHERE approval_id = :approval_id ORDER BY below_rru DESC, reservation_id""")
 _SERVERS = """SELECT server_id, from_reservation_id, to_reservation_id FROM excepted_servers
               WHERE approval_id = %(approval_id)s ORDER BY server_id"""
-_PROMISED = sa.text("SELECT reservation_id, capacity_rru FROM reservations WHERE reservation_id = ANY(:ids)")
+_ASKED = sa.text("SELECT reservation_id, capacity_rru FROM reservations WHERE reservation_id = ANY(:ids)")
 _FIELDS = {"server_id": ">i8", "from_id": ">i8", "to_id": ">i8"}
 # The named servers and amounts of superseded exceptions are of no use; the approval keeps what it said.
 _FORGET = [
@@ -67,19 +74,26 @@ def settle_exceptions(
     if exceptions is None:
         return None
     below = sorted(exceptions.reservations, key=lambda one: (-one.below_rru, one.reservation))[:_SHOWN_MAX]
-    promised = dict(tx.execute(_PROMISED, {"ids": [one.reservation_id for one in below]}).tuples().all())
+    ids = [one.reservation_id for one in below]
+    asked = dict(tx.execute(_ASKED, {"ids": ids}).tuples().all())
+    promised = asked | load_waiting(tx, ids)
     approval = ask_for_approval(
         tx,
         region_id,
         action="ask_for_below_hold",
         kind=ApprovalKind.BELOW_HOLD,
-        causes=[_cause(one) for one in below if one.below_rru > 0],
+        causes=[
+            _cause(one, asked[one.reservation_id], promised[one.reservation_id]) for one in below if one.below_rru > 0
+        ],
         change={
             "plan_id": plan_id,
             "servers": len(exceptions.server_id),
             "seconds": exceptions.seconds,
             "window_s": exceptions.window_s,
-            "reservations": [asdict(one) | {"promised_rru": promised[one.reservation_id]} for one in below],
+            "reservations": [
+                asdict(one) | {"asked_rru": asked[one.reservation_id], "promised_rru": promised[one.reservation_id]}
+                for one in below
+            ],
         },
         before=None,
         actor=actor,
@@ -118,11 +132,13 @@ def are_approved(tx: Transaction, approval_id: int) -> bool:
     return tx.execute(_STILL, {"approval_id": approval_id}).first() is not None
 
 
-def _cause(one: ExceptedReservation) -> Cause:
+def _cause(one: ExceptedReservation, asked_rru: float, promised_rru: float) -> Cause:
+    rru, what = below_what(one.below_rru, asked_rru=asked_rru, granted_rru=promised_rru)
+    granted = f"; {promised_rru:.4g} of its {asked_rru:.4g} RRU are granted" if promised_rru < asked_rru else ""
     return Cause(
         reason="BelowHold",
-        message=f"{one.reservation} would hold {one.below_rru:.4g} RRU less than its promise for about "
-        f"{max(1, round(one.seconds / 60))} min, while {one.servers} of its servers leave",
+        message=f"{one.reservation} would hold {rru:.4g} RRU less than {what} for about "
+        f"{max(1, round(one.seconds / 60))} min, while {one.servers} of its servers leave{granted}",
         numbers={"below_rru": one.below_rru, "seconds": one.seconds, "servers": float(one.servers)},
     )
 

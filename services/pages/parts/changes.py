@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from libs.domain.departure_exceptions import below_what
 from services.pages.parts.words import count, duration, number, spaced
 
 Row = tuple[str, str, str]
@@ -28,9 +29,12 @@ def _below_hold(asked: Mapping[str, Any]) -> list[Row]:
         if not one["below_rru"]:
             found.append((one["reservation"], "holds its promise", f"holds its promise; {leave} after others"))
             continue
-        lacks = f"{number(one['below_rru'])} RRU below its promise"
-        least = lacks if promised is None else f"at least {number(max(0.0, promised - one['below_rru']))} RRU, {lacks},"
-        was = "–" if promised is None else f"{number(promised)} RRU promised"
+        least, was = f"{number(one['below_rru'])} RRU below its promise", "–"
+        if promised is not None:
+            asked_rru = one.get("asked_rru", promised)
+            rru, what = below_what(one["below_rru"], asked_rru=asked_rru, granted_rru=promised)
+            least = f"at least {number(max(0.0, asked_rru - one['below_rru']))} RRU, {number(rru)} RRU below {what},"
+            was = f"{number(promised)}{f' of {number(asked_rru)}' if promised < asked_rru else ''} RRU promised"
         found.append((one["reservation"], was, f"{least} for about {duration(max(60.0, one['seconds']))}; {leave}"))
     return found
 

@@ -20,6 +20,13 @@ def test_departures_below_hold_say_what_a_reservation_holds_before_and_meanwhile
     assert below(promised_rru=40.0) == ("web", "40 RRU promised", meanwhile)
 
 
+def test_a_request_that_waits_is_below_what_was_granted_of_it_or_below_itself() -> None:
+    meanwhile = "at least 37.5 RRU, 2.5 RRU below its request, for about 12 min; 3 servers may leave"
+    assert below(promised_rru=30.0, asked_rru=40.0) == ("web", "30 of 40 RRU promised", meanwhile)
+    meanwhile = "at least 27.5 RRU, 2.5 RRU below what was granted of it, for about 12 min; 3 servers may leave"
+    assert below(promised_rru=30.0, asked_rru=40.0, below_rru=12.5)[2] == meanwhile
+
+
 def test_an_older_approval_says_by_how_much_it_is_below() -> None:
     assert below() == ("web", "–", "2.5 RRU below its promise for about 12 min; 3 servers may leave")
 

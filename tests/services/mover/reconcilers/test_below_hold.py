@@ -16,6 +16,7 @@ from libs.web.problems import Problem
 from services.mover.reconcilers import advance_moves
 from services.portal.decide_approvals import approve, reject
 from tests.builders.clock import ManualClock
+from tests.builders.granted import ask
 from tests.builders.mover import Mover, http
 from tests.builders.region import region_image
 from tests.builders.stored import read, reservation_id, stored
@@ -86,6 +87,30 @@ def test_the_moves_go_once_an_operator_approves_what_the_plan_names(mover: Mover
     assert settle(mover) is None
     (over,) = approvals(mover)
     assert (over.status, over.decision_reason) == (ApprovalStatus.SUPERSEDED, "NotNeeded")
+
+
+@pytest.mark.parametrize(
+    ("granted_rru", "below"),
+    [
+        (0.0, "1 RRU less than its request for about 6 min, while 1 of its servers leave; 0 of its 1 RRU are granted"),
+        (
+            0.75,
+            "0.75 RRU less than what was granted of it for about 6 min, while 1 of its servers leave; "
+            "0.75 of its 1 RRU are granted",
+        ),
+    ],
+)
+def test_a_request_that_waits_falls_below_no_promise(mover: Mover, granted_rru: float, below: str) -> None:
+    """The exception is foretold as if all were granted: a request may begin to wait meanwhile."""
+    granted = [("create", granted_rru, "granted")] if granted_rru else []
+    ask(mover.database, [*granted, ("resize", 1, "degraded")])
+    settle(mover)
+    (asked,) = approvals(mover)
+    (cause,) = asked.causes
+    assert cause.message == f"web would hold {below}"
+    assert asked.change is not None
+    told = {one["reservation"]: (one["promised_rru"], one["asked_rru"]) for one in asked.change["reservations"]}
+    assert told == {"web": (granted_rru, 1.0), "db": (1.0, 1.0)}
 
 
 def test_rejected_moves_wait_and_are_not_asked_for_again(mover: Mover) -> None:

@@ -1,6 +1,10 @@
 """The waves of a plan are what the mover then does, on a real database."""
 
+from dataclasses import replace
 from typing import Any
+
+import numpy as np
+import pytest
 
 from libs.actuators.actuator import StepState
 from libs.domain.move import MoveStep
@@ -15,9 +19,14 @@ from tests.builders.region import names, region_image
 from tests.builders.stored import stored
 
 
-def foretold(database: Database) -> dict[str, Any]:
+def foretold(database: Database, granted: dict[str, float] | None = None) -> dict[str, Any]:
+    """granted: reservation -> RRU, where less was granted than is asked for."""
     with database.snapshot() as tx:
         snapshot, state = load_fleet_snapshot(tx, "west"), load_moving_state(tx, "west")
+    if granted is not None:
+        q = snapshot.reservations
+        promised = [granted.get(name, rru) for name, rru in zip(q.name, q.capacity_rru, strict=True)]
+        snapshot = replace(snapshot, promised_rru=np.array(promised))
     return report_waves(snapshot, snapshot.servers.target, state)
 
 
@@ -65,6 +74,22 @@ def test_what_needs_an_approval_is_named_with_what_would_be_short(database: Data
         "web": (1, 1.0),
         "db": (1, 0.0),
     }
+
+
+@pytest.mark.parametrize(
+    ("granted", "below"),
+    [
+        ({"web": 0.75}, "web 0.75 RRU below what was granted of it"),
+        ({"web": 0.0, "db": 0.0}, "web 1 RRU below its request"),
+    ],
+)
+def test_a_request_that_waits_falls_below_no_promise(
+    database: Database, clock: ManualClock, granted: dict[str, float], below: str
+) -> None:
+    current, target = {"server-00": "web", "server-01": "db"}, {"server-00": "db", "server-01": "web"}
+    mover_of(database, clock, msbs=1, racks_per_msb=1, servers_per_rack=2, current=current, target=target)
+    message = foretold(database, granted)["message"]
+    assert message == f"no move can go without an approval; 2 moves need an approval, about 10 min: {below} for 10 min"
 
 
 def test_loans_are_foretold_and_then_made(database: Database, clock: ManualClock) -> None:
