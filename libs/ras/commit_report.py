@@ -14,11 +14,13 @@ from libs.domain.reservation import Coverage
 from libs.plan_check.churn import counted_preemptions
 from libs.ras.buffer_bound import embedded_buffers
 from libs.ras.committable_changes import Settled, Why
-from libs.ras.evaluate import evaluate
+from libs.ras.evaluate import Score, evaluate
 from libs.ras.power_report import report_power
 from libs.ras.solve_result import SolveReport
 
 _SHOWN_MAX = 5
+_SAME = 1e-6
+"""Share of the capacity of all reservations below which two sums of shortfalls count as equal."""
 
 
 def kept_part(snapshot: FleetSnapshot, plan: TargetPlan, changes: PlanChanges, settled: Settled) -> TargetPlan:
@@ -43,8 +45,8 @@ def committed_report(
     report      the report of the solve
     coverage    id of a reservation -> the capacity of its targets after the commit
 
-    The shortfalls come from `coverage`. The moves, the gap and all other terms of the score come from the committed
-    targets, for the servers as the solve read them.
+    The shortfalls come from `coverage`. The moves, the gap, the present and all other terms of the score come from the
+    servers as the solve read them. The report has `as_solved` if the shortfalls differ, and says so in a sentence.
     """
     short = np.array([coverage[int(i)].shortfall_rru if int(i) in coverage else 0.0 for i in snapshot.reservations.id])
     as_solved = evaluate(snapshot, committed.target)
@@ -60,11 +62,29 @@ def committed_report(
         churn = replace(churn, planned=counted_preemptions(snapshot, committed.target))
     power = report_power(snapshot, np.maximum(snapshot.servers.target, FREE), committed.target)
     report = replace(report, score=score, as_solved=as_solved, shortfall_rru=short, churn=churn, power=power)
+    differs = abs(score.shortfall_rru - as_solved.shortfall_rru) > _SAME * float(
+        snapshot.reservations.capacity_rru.sum()
+    )
     return report.as_dict() | {
+        **({"as_solved": _as_solved(snapshot, as_solved)} if differs else {}),
         "changes": int(settled.kept.sum()),
         "left_alone": int((~settled.kept).sum()) - dropped,
         "dropped": dropped_of(changes, settled),
         "buffers": embedded_buffers(snapshot, committed.target),
+    }
+
+
+def _as_solved(snapshot: FleetSnapshot, score: Score) -> dict[str, object]:
+    awaited = int(snapshot.servers.awaited.sum())
+    message = "The costs after count what is short at the commit; the gap and the costs before do not."
+    if awaited:
+        servers = f"{awaited:,} server{'s' if awaited > 1 else ''}"
+        message = f"The gap and the costs before count {servers} of a lost MSB as present; the costs after do not."
+    return {
+        "message": message,
+        "total": score.total,
+        "shortfall_rru": score.shortfall_rru,
+        "awaited_servers": awaited,
     }
 
 

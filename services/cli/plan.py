@@ -80,6 +80,8 @@ def _short(run: Json) -> Json:
         unavoidable = report.get("least_penalty", 0.0)
         figures["penalty"] = f"{figures['penalty']:,.6g} of the total, for missing capacity or affinity; "
         figures["penalty"] += f"every plan has at least {unavoidable:,.6g}"
+    if "as_solved" in report:
+        figures["as_solved"] = report["as_solved"]["message"]
     if "waves" in report:
         figures["waves"] = report["waves"]["message"]
     known = {name: run[name] for name in ("solve_run_id", "region", "status", "plan_id", "error", "bundle")}

@@ -57,7 +57,8 @@ class SolveRunOut(ResponseModel):
     plan_id: int | None = Field(description="The plan that the run committed, if any")
     progress: dict[str, Any] = Field(description=PROGRESS)
     report: dict[str, Any] | None = Field(
-        description="Steps, model size, memory, objective by term before (`stay`) and after, bound and gap"
+        description="Steps, model size, memory, objective by term before (`stay`) and after, bound and gap. "
+        "`as_solved`, only if the costs after count other shortfalls than the gap and the costs before: says why"
     )
     error: str | None
     bundle: str | None = Field(description="Replay bundle on the solver's machine: `plimsoll solve` runs it again")

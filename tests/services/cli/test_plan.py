@@ -12,6 +12,12 @@ def test_a_gap_that_is_penalty_is_told_as_such() -> None:
     assert told["penalty"] == "4,700 of the total, for missing capacity or affinity; every plan has at least 500"
 
 
+def test_a_run_says_whose_servers_its_gap_counts() -> None:
+    said = "The gap and the costs before count 16 servers of a lost MSB as present; the costs after do not."
+    told = _short({**RUN, "report": {"gap": 0.01, "as_solved": {"message": said, "total": 5.0}}})["report"]
+    assert told == {"gap": "at most 1.00% above the best possible", "as_solved": said}
+
+
 def test_a_run_without_penalty_says_nothing_of_it() -> None:
     told = _short({**RUN, "report": {"solve_s": 3.0, "gap": 0.01, "penalty": 0.0, "least_penalty": 0.0}})["report"]
     assert told == {"solve_s": 3.0, "gap": "at most 1.00% above the best possible", "penalty": 0.0}

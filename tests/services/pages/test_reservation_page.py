@@ -178,7 +178,7 @@ def test_a_request_that_waits_says_how_much_of_it_was_granted(log_in, world, api
     assert (status["granted_rru"], status["capacity_rru"]) == (0, 240)
     browser = log_in(world.viewer)
     page = text_of(browser.get("/regions/west/reservations/batch").text)
-    assert "0 of 240 RRU are granted; 240 wait for servers." in page
+    assert "0 of 240 RRU are granted; the other 240 wait until all of them are there." in page
     assert "240 RRU asked for" in page
     assert "mark: asked for" in page
     granted = text_of(browser.get("/regions/west/reservations/web").text)

@@ -2,9 +2,11 @@
 
 import csv
 import io
+import json
 import re
 
 import pytest
+import sqlalchemy as sa
 
 from libs.jobs.curve import POINTS_MAX
 from services.pages.parts.curves import Course, curve_svg, is_logarithmic
@@ -62,6 +64,21 @@ def test_a_run_shows_its_curve_and_its_changes(log_in, world, runs) -> None:
     assert f"{sentence(run['report']['waves']['message'])}." in page
     changes = log_in(world.viewer).get(address(run, "?format=csv")).text
     assert len(changes.splitlines()) == run["report"]["changes"] + 1
+
+
+def test_a_run_says_whose_servers_its_gap_counts(log_in, world, runs) -> None:
+    browser, run = log_in(world.viewer), runs[0]
+    said = "The gap and the costs before count 16 servers of a lost MSB as present; the costs after do not."
+    assert "of a lost MSB" not in browser.get(address(run)).text
+    change = sa.text("UPDATE solve_runs SET report = CAST(:report AS jsonb) WHERE solve_run_id = :id")
+    with world.platform.database.write() as tx:
+        report = run["report"] | {"as_solved": {"message": said}}
+        tx.execute(change, {"report": json.dumps(report), "id": run["solve_run_id"]})
+    try:
+        assert said in browser.get(address(run)).text
+    finally:
+        with world.platform.database.write() as tx:
+            tx.execute(change, {"report": json.dumps(run["report"]), "id": run["solve_run_id"]})
 
 
 def test_two_runs_stand_side_by_side(log_in, world, runs) -> None:

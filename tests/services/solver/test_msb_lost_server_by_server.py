@@ -146,6 +146,14 @@ def test_the_shared_buffer_is_spared_and_what_was_taken_goes_back(region: Region
     report = region.last_report()
     assert report["penalty"] > report["least_penalty"], "what is short counts only servers that are up"
     assert report["gap"] < 0.01, "and it is no distance to a better plan"
+    awaited = report["as_solved"]
+    assert awaited["message"] == (
+        f"The gap and the costs before count {awaited['awaited_servers']} servers of a lost MSB as present; the costs "
+        "after do not."
+    )
+    assert awaited["awaited_servers"] > 0
+    assert awaited["shortfall_rru"] == 0 < report["terms"]["shortfall_rru"]
+    assert report["stay"]["terms"]["shortfall_rru"] < report["terms"]["shortfall_rru"], "before, they count as present"
     region.settle()
     kept = {name: region.bound()[name] - set(servers) for name in CAPACITY}
     assert kept == {name: before[name] - set(servers) for name in CAPACITY}, "no server is taken for the lost ones"

@@ -1,4 +1,4 @@
-"""How much of what a reservation asks for was granted, as owners see it."""
+"""Owners see which part of a reservation was granted."""
 
 from collections.abc import Sequence
 

@@ -126,6 +126,7 @@ def test_a_reservation_keeps_its_server_if_the_new_one_changed(database: Databas
     assert (run.report["changes"], run.report["left_alone"], run.report["shortfall_rru"]) == (0, 1, {})
     assert [(one["reservation"], one["changes"]) for one in run.report["dropped"]] == [("web", 1)]
     assert "1 of the servers that it was to get changed" in run.report["dropped"][0]["reason"]
+    assert "as_solved" not in run.report, "the solve saw the same shortfalls"
     assert run.plan_id is not None
     with database.snapshot() as tx:
         plan = load_plan(tx, run.plan_id)
@@ -133,6 +134,19 @@ def test_a_reservation_keeps_its_server_if_the_new_one_changed(database: Databas
     assert (plan.changes, plan.left_alone) == (0, 2)
     assert finding is not None
     assert finding.phase is ReservationPhase.GRANTED
+
+
+@pytest.mark.usefixtures("pair")
+def test_servers_that_fail_during_the_solve_are_in_the_costs_after_it_alone(database: Database, solve) -> None:
+    run = solve({"server-02": "web"}, lambda *_: fail(database, "server-04", "server-08"))
+    assert run.report is not None
+    assert (run.report["shortfall_rru"], run.report["stay"]["terms"]["shortfall_rru"]) == ({"web": 2.0}, 0)
+    assert run.report["as_solved"] == {
+        "message": "The costs after count what is short at the commit; the gap and the costs before do not.",
+        "total": pytest.approx(run.report["total"] - run.report["terms"]["short"]),
+        "shortfall_rru": 0,
+        "awaited_servers": 0,
+    }
 
 
 @pytest.mark.usefixtures("pair")
