@@ -3,6 +3,7 @@
 import base64
 
 import pytest
+import sqlalchemy as sa
 from fastapi.testclient import TestClient
 
 from libs.domain.reservation_order import RESERVATION_ORDERS
@@ -111,3 +112,17 @@ def test_the_longest_name_fits_into_a_cursor(filled: TestClient) -> None:
     cursor = cursor_of(f"reservations:{2**63 - 1}:-name:{'𝕏' * 200}")
     assert len(cursor) <= ORDERED_CURSOR_MAX
     assert filled.get("/v1/reservations", params={"order": "-name", "cursor": cursor}).status_code == 200
+
+
+def test_a_page_takes_as_many_statements_however_long_it_is(filled: TestClient, database: Database) -> None:
+    """A request that waits needs none of its own to say how much of it was granted."""
+    assess(database, ask(filled, "dog", rru={"hw-a": 1}, capacity_rru=22, survives_msb_loss=False))
+    statements: list[str] = []
+    sa.event.listen(database._engine, "before_cursor_execute", lambda *given: statements.append(given[2]))
+    counts = []
+    for limit in (1, 100):
+        statements.clear()
+        rows = filled.get("/v1/reservations", params={"limit": limit, "order": "-capacity_rru"}).json()["items"]
+        assert rows[0]["status"]["granted_rru"] < rows[0]["spec"]["capacity_rru"]
+        counts.append((len(rows) > 1, len(statements)))
+    assert counts == [(False, counts[0][1]), (True, counts[0][1])]
