@@ -40,7 +40,7 @@ MEND_GAIN, MEND_TRIES = 1e-6, 30
 POLISH_TRIES = 15
 """Changes to evaluate per count in the steps after mending, which save any cost."""
 WORTH = 1e-3
-"""What many steps after rounding must save together, as a share of the cost. Neighbourhoods save more in that time."""
+"""Least saving of many steps after rounding together, as a share of the cost. Neighbourhoods save more in that time."""
 TIE = 0.5
 """Least saving of a step that breaks ties, as a share of the least cost that only breaks ties."""
 WHOLE_SHARE, BESIDE_SHARE = 0.25, 0.9
