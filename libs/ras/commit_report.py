@@ -14,7 +14,7 @@ from libs.domain.reservation import Coverage
 from libs.plan_check.churn import counted_preemptions
 from libs.ras.buffer_bound import embedded_buffers
 from libs.ras.committable_changes import Settled, Why
-from libs.ras.evaluate import Score, evaluate
+from libs.ras.evaluate import Score, coverage_of, evaluate, short_rru
 from libs.ras.power_report import report_power
 from libs.ras.solve_result import SolveReport
 
@@ -50,9 +50,11 @@ def committed_report(
     """
     short = np.array([coverage[int(i)].shortfall_rru if int(i) in coverage else 0.0 for i in snapshot.reservations.id])
     as_solved = evaluate(snapshot, committed.target)
+    # a penalty adds what is missing after each kind of loss, and `coverage` only knows the worst
+    more = short - short_rru(snapshot, coverage_of(snapshot, committed.target))
     score = replace(
         as_solved,
-        short=snapshot.policy.shortfall_cost * float((snapshot.penalty_weight * short).sum()),
+        short=as_solved.short + snapshot.policy.shortfall_cost * float((snapshot.penalty_weight * more).sum()),
         shortfall_rru=float(short.sum()),
         reservations_short=int(np.count_nonzero(short)),
     )

@@ -149,6 +149,24 @@ def test_servers_that_fail_during_the_solve_are_in_the_costs_after_it_alone(data
     }
 
 
+def test_what_is_short_after_each_kind_of_loss_is_in_the_costs_after_it(database: Database, solve) -> None:
+    spec = ReservationSpec(capacity_rru=8, rru={"hw-a": 1.0}, survives_loss_of=("hall",))
+    halls = {f"server-{k:02d}": f"hall-{k % 2}" for k in range(4)}
+    image = region_image(
+        servers_per_rack=2,
+        reservations={"web": spec},
+        current={"server-00": "web", "server-01": "web"},
+        domains={"hall": halls},
+    )
+    stored(database, image)
+    run = solve()
+    assert run.report is not None
+    assert (run.report["shortfall_rru"], run.report["terms"]["moved_idle"]) == ({"web": 6.0}, 0)
+    cost = run.report["terms"]["short"] / read(database).policy.shortfall_cost
+    assert cost == pytest.approx(12), "6 RRU after the loss of an MSB, and 6 after that of a hall"
+    assert "as_solved" not in run.report
+
+
 @pytest.mark.usefixtures("pair")
 def test_who_does_not_get_that_server_keeps_its_own_too(database: Database, solve) -> None:
     changes = {"server-02": "web", "server-00": "db", "server-01": None}
