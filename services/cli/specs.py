@@ -47,6 +47,7 @@ ResourceOption = Annotated[
         help="a resource that must be there beside the capacity, such as memory_gib=4000; repeatable",
     ),
 ]
+NoResourcesOption = Annotated[bool, typer.Option("--no-resources", help="ask for no resource beside the capacity")]
 HostProfileOption = Annotated[str | None, typer.Option(help="how its servers are set up")]
 SurvivesOption = Annotated[
     bool | None,
@@ -132,6 +133,7 @@ def spec_of(
     count: CountOption = None,
     hardware_type: TypesOption = None,
     resource: ResourceOption = None,
+    no_resources: NoResourcesOption = False,
     host_profile: HostProfileOption = None,
     survive_msb_loss: SurvivesOption = None,
     survive_loss_of: SurvivesLossOfOption = None,
@@ -163,7 +165,7 @@ def spec_of(
         "rru": _pairs(rru, "--rru", float),
         "count": count,
         "hardware_types": list(hardware_type) if hardware_type else None,
-        "resources": _pairs(resource, "--resource", float),
+        "resources": _resources(resource, none=no_resources),
         "host_profile": host_profile,
         "survives_msb_loss": survive_msb_loss,
         "survives_loss_of": list(survive_loss_of) if survive_loss_of else None,
@@ -200,6 +202,13 @@ def takes_spec(command: Callable[..., None]) -> Callable[..., None]:
     named = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in taken]
     with_options.__signature__ = inspect.Signature(named)  # type: ignore[attr-defined]
     return with_options
+
+
+def _resources(given: Sequence[str] | None, *, none: bool) -> dict[str, float] | None:
+    """Return the amount of each resource. It is empty, and not None, if a reservation should ask for none any more."""
+    if none and given:
+        raise typer.BadParameter("give either --resource or --no-resources")
+    return {} if none else _pairs(given, "--resource", float)
 
 
 def _domain_limits(

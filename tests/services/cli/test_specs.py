@@ -49,5 +49,12 @@ def test_resources_are_pairs_of_a_name_and_an_amount() -> None:
         spec_of(resource=["cores"])
 
 
+def test_resources_can_be_dropped() -> None:
+    assert spec_of(no_resources=True) == {"resources": {}}
+    assert "resources" not in spec_of()
+    with pytest.raises(typer.BadParameter, match="either --resource or --no-resources"):
+        spec_of(resource=["cores=1000"], no_resources=True)
+
+
 def test_a_guest_is_two_options() -> None:
     assert spec_of(guest_of="web", guest_share=0.3) == {"guest_of": "web", "guest_share": 0.3}
