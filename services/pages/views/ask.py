@@ -124,6 +124,7 @@ def _prefilled(visit: Visit, subject: Subject | None) -> dict[str, str]:
             "workload_class": spec["workload_class"] or "",
             "starts_at": _for_input(spec["starts_at"]),
             "ends_at": _for_input(spec["ends_at"]),
+            "gbit_per_rru": f"{spec['gbit_per_rru']:.15g}" if spec["gbit_per_rru"] else "",
             **{f"{KIND_PREFIX}{kind}": "on" for kind in spec["survives_loss_of"]},
             **{f"{RESOURCE_PREFIX}{name}": f"{amount:.15g}" for name, amount in spec["resources"].items()},
         }
@@ -152,6 +153,8 @@ def _spec(form: Mapping[str, str]) -> Json:
     }
     if any(key.startswith(RESOURCE_PREFIX) for key in form):
         spec["resources"] = _resources(form)
+    if "gbit_per_rru" in form:
+        spec["gbit_per_rru"] = read_number(form, "gbit_per_rru") or 0.0
     limits = _domain_limits(form)
     if limits:
         spec["domain_limits"] = limits
@@ -271,6 +274,8 @@ def _command(region: str, subject: Subject | None, form: Mapping[str, Any]) -> t
         for name in _named(form, RESOURCE_PREFIX)
         for part in ("--resource", f"{name}={form[f'{RESOURCE_PREFIX}{name}']}")
     ]
+    if form.get("gbit_per_rru"):
+        given += ["--gbit-per-rru", form["gbit_per_rru"]]
     if form.get("guest_of"):
         given += ["--guest-of", form["guest_of"], "--guest-share", form.get("guest_share") or "SHARE"]
     for prefix, (_, option) in KEPT_TOGETHER.items():

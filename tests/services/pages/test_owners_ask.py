@@ -96,6 +96,37 @@ def test_an_owner_asks_for_memory_beside_the_capacity(log_in, world, api) -> Non
     world.live(2)
 
 
+def test_an_owner_says_what_the_reservation_sends(log_in, world, api) -> None:
+    browser = log_in(world.owner)
+
+    def sends() -> float:
+        [row] = api.get("/v1/reservations", params={"region": "east", "name": "sender"}).json()["items"]
+        return row["spec"]["gbit_per_rru"]
+
+    form = ASK | {"name": "sender", "capacity_rru": "1", "gbit_per_rru": "0.25", "action": "ask", "key": "sender-1"}
+    for wrong, said in (("-1", "greater than or equal to 0"), ("10001", "less than or equal to 10000"), ("x", "not x")):
+        refused = browser.post("/regions/east/ask", data=form | {"gbit_per_rru": wrong})
+        assert refused.status_code == 422
+        found = re.search(r'id="gbit_per_rru-wrong">([^<]+)<', refused.text)
+        assert found is not None
+        assert said in found[1]
+    assert "--gbit-per-rru 0.25" in browser.post("/regions/east/ask", data=form | {"action": "check"}).text
+    assert browser.post("/regions/east/ask", data=form).status_code == 303
+    world.live(2)
+    assert sends() == 0.25
+    page = browser.get("/regions/east/ask?resize=sender").text
+    assert re.search(r'id="gbit_per_rru"[^>]* value="0.25"', page)
+    generation = re.search(r'name="generation" value="(\d+)"', page)[1]
+    resize = ASK | {"capacity_rru": "1", "generation": generation, "gbit_per_rru": "", "action": "ask"}
+    assert browser.post("/regions/east/ask?resize=sender", data=resize).status_code == 303
+    world.live(2)
+    assert sends() == 0, "an emptied field takes it back"
+    [row] = api.get("/v1/reservations", params={"region": "east", "name": "sender"}).json()["items"]
+    path = f"/v1/reservations/{row['reservation_id']}"  # other tests need the servers
+    assert api.delete(path, headers={"If-Match": api.get(path).headers["etag"]}).status_code == 200
+    world.live(2)
+
+
 def test_an_owner_asks_for_a_share_of_the_servers_of_another_reservation(log_in, world, api) -> None:
     browser = log_in(world.owner)
 
