@@ -37,6 +37,9 @@ def explain(
     to: Annotated[
         str | None, typer.Option(help="with --server: the effect of binding it to this reservation, or free")
     ] = None,
+    region: Annotated[
+        str | None, typer.Option("--region", "-r", help="the region of these names, where other regions have them too")
+    ] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Explain a reservation: its need, its servers, the constraints that decide, and the last solve's changes."""
@@ -44,7 +47,7 @@ def explain(
         raise typer.BadParameter("say which server: --server NAME", param_hint="--to")
     client = Client.connect()
     with stderr.status(f"{reservation or server}: solving again without each thing that may decide"):
-        found = _ask(client, reservation, server, to)
+        found = _ask(client, region, reservation, server, to)
     if output is Output.JSON:
         print_json(found)
         return
@@ -56,16 +59,17 @@ def explain(
         _tell_moves(found["moves"], told=found["summary"])
 
 
-def _ask(client: Client, reservation: str | None, server: str | None, to: str | None) -> Json:
+def _ask(client: Client, region: str | None, reservation: str | None, server: str | None, to: str | None) -> Json:
     if reservation is not None:
-        return client.get(f"{_path(client, Noun.RESERVATIONS, reservation)}/explain", server=server, to=to)
+        return client.get(f"{_path(client, region, Noun.RESERVATIONS, reservation)}/explain", server=server, to=to)
     if server is None:
         raise typer.BadParameter("name a reservation, or a server with --server NAME", param_hint="RESERVATION")
-    return client.get(f"{_path(client, Noun.SERVERS, server)}/explain", to=to)
+    return client.get(f"{_path(client, region, Noun.SERVERS, server)}/explain", to=to)
 
 
-def _path(client: Client, noun: Noun, name: str) -> str:
-    return f"/v1/{noun}/{name if name.isdecimal() else id_of(client, noun, name)}"
+def _path(client: Client, region: str | None, noun: Noun, name: str) -> str:
+    is_id = region is None and name.isdecimal()
+    return f"/v1/{noun}/{name if is_id else id_of(client, noun, name, region)}"
 
 
 def _tell_reservation(found: Json) -> None:

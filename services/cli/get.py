@@ -124,9 +124,9 @@ def _with_amiss(region: Json) -> Json:
     return region | {"amiss": [one["reason"] for one in region["conditions"] if one["status"] == "False"]}
 
 
-def id_of(client: Client, noun: Noun, name: str) -> str:
-    """Return the id of a name. Raises CliFailure unless exactly one object has the name."""
-    found = [str(item[NAMED[noun]]) for item in client.items(f"/v1/{noun}", name=name)]
+def id_of(client: Client, noun: Noun, name: str, region: str | None = None) -> str:
+    """Return the id of a name in a region, or in all. Raises CliFailure unless exactly one object has the name."""
+    found = [str(item[NAMED[noun]]) for item in client.items(f"/v1/{noun}", name=name, region=region)]
     if len(found) != 1:
         many = f"{len(found)} are called" if found else "none is called"
         raise CliFailure(f"{noun}: {many} {name}; `plimsoll get {noun}` lists their ids")

@@ -29,7 +29,7 @@ def show_server(visit: Visit) -> Shown:
         title=name,
         region=region,
         section="servers",
-        command=("explain", "--server", str(server["server_id"]), *(("--to", to) if to else ())),
+        command=("explain", "--region", region, "--server", name, *(("--to", to) if to else ())),
         sources=[path, f"{path}/explain" + (f"?{urlencode(asked)}" if asked else "")],
         values={
             "server": server,

@@ -67,6 +67,9 @@ def test_a_region_from_import_to_export(plimsoll: Plimsoll, tmp_path: Path) -> N
     spare = next(s for s in document(plimsoll("get", "servers", "-o", "json"))["items"] if not s["target_reservation"])
     idle = plimsoll("explain", "--server", spare["server_id"])
     assert f"{spare['name']} is best where it is, free." in idle.stdout, idle.stderr
+    assert plimsoll("explain", "--server", spare["name"]).returncode == 1, "two regions have a server of this name"
+    named = plimsoll("explain", "--region", spare["region"], "--server", spare["name"])
+    assert named.stdout == idle.stdout, named.stderr
     assert plimsoll("explain").returncode == 1, "neither a reservation nor a server is named"
     racks = ("--add-rack", "msb-00:hw-a:4:2")
     lost = plimsoll(

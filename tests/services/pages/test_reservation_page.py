@@ -151,6 +151,7 @@ def test_every_listed_server_leads_to_why_it_is_there(log_in, world, api, ask) -
     assert url == f"/regions/east/servers/{free}"
     shown = browser.get(url).text
     assert "Why it is free" in text_of(shown)
+    assert f"plimsoll explain --region east --server {free}" in unescape(shown)
     later = unescape(re.search(r'hx-get="([^"]+)" hx-trigger="load"', shown)[1])
     waited = unescape(re.search(r'<noscript>.*?href="([^"]+)"', shown)[1]).partition("#")[0]
     [server] = api.get("/v1/servers", params={"region": "east", "name": free}).json()["items"]
