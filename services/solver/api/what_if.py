@@ -37,7 +37,7 @@ from libs.web.uplinks import GbitPerRru, LimitGbit
 
 _PARTS_MAX = 100
 _ERRORS_MAX = 20
-"""Most wrong fields that a refusal names. Each unknown name is compared with up to 1,000 known ones."""
+"""Most wrong fields that a refusal names. Each unknown name is compared with some 1,000 known ones."""
 _SERVERS_MAX = 20_000
 """Largest number of servers that a what-if may add in total."""
 
