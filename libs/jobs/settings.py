@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field, SecretStr
 
-from libs.reconcile.environment import Settings
+from libs.reconcile.environment import Settings, read_environment
 from libs.reconcile.jobs import CYCLES, WORLD_CYCLES
 from libs.reconcile.settings import ClockSettings
 from libs.store.platform.settings import StoreSettings
@@ -20,7 +20,7 @@ class JobSettings(Settings):
     job_heartbeat_s    seconds between renewals by a working worker
     job_attempts_max   failed attempts after which a job has failed for good
     job_s_max          seconds after which an attempt counts as stuck: its process ends, and another attempt begins.
-                       Keep it above PLIMSOLL_SOLVE_S_MAX, with time to load and to commit
+                       Keep it above the time limits of solves and plans, with time to load and to commit
     job_resend_s       seconds until a message that no worker took is sent again; the interval doubles each time. A job
                        that raised waits as long
     job_tick_s         longest delay until a due schedule or an expired lease is noticed
@@ -55,3 +55,16 @@ class JobSettings(Settings):
 
 class WorkerSettings(StoreSettings, ClockSettings, JobSettings):
     """The settings of a worker and of the scheduler."""
+
+
+def require_time_for(variable: str, s_max: float) -> None:
+    """Require attempts to last longer than the work in them, of which `variable` sets the longest time.
+
+    Otherwise each long solve would end with its process, and begin again. Raises SystemExit with one line.
+    """
+    job_s_max = read_environment(JobSettings).job_s_max
+    if job_s_max <= s_max:
+        raise SystemExit(
+            f"plimsoll: the environment is wrong: PLIMSOLL_JOB_S_MAX ({job_s_max:g} s) is not above {variable} "
+            f"({s_max:g} s): set it well above, or lower {variable}"
+        )

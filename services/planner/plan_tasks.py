@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from libs.carriers.portal_addresses import PortalSettings
 from libs.jobs.kinds import JobRun, job
+from libs.jobs.settings import require_time_for
 from libs.jobs.working import ServiceJobs
 from libs.reconcile.environment import read_environment
 from libs.reconcile.jobs import PLAN, WORLD
@@ -26,7 +27,7 @@ def plan(run: JobRun) -> None:
 
 
 def _read_settings() -> None:
-    read_environment(PlannerSettings)
+    require_time_for("PLIMSOLL_PLAN_SOLVE_S_MAX", read_environment(PlannerSettings).solve_s_max)
     read_environment(PortalSettings).read()
 
 

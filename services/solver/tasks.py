@@ -6,7 +6,7 @@ from functools import partial
 
 from libs.domain.plan import SolveStatus
 from libs.jobs.kinds import JobRun, job
-from libs.jobs.settings import JobSettings
+from libs.jobs.settings import JobSettings, require_time_for
 from libs.jobs.working import ServiceJobs
 from libs.reconcile.environment import read_environment
 from libs.reconcile.jobs import SHADOW_SOLVE, SIMULATE, SOLVE
@@ -48,5 +48,9 @@ def simulate(run: JobRun) -> None:
     RunSimulation(run.database, run.clock, settings, int(run.job.subject), pool).reconcile()
 
 
+def _read_settings() -> None:
+    require_time_for("PLIMSOLL_SOLVE_S_MAX", read_environment(SolverSettings).solve_s_max)
+
+
 KINDS = (solve, shadow_solve, simulate)
-JOBS = ServiceJobs(kinds=KINDS, read_settings=partial(read_environment, SolverSettings))
+JOBS = ServiceJobs(kinds=KINDS, read_settings=_read_settings)

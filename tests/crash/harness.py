@@ -49,6 +49,8 @@ class JobProcesses:
             "PLIMSOLL_JOB_TICK_S": "0.05",
             "PLIMSOLL_JOB_LEASE_S": "2",
             "PLIMSOLL_JOB_S_MAX": "120",  # less than tests wait
+            "PLIMSOLL_SOLVE_S_MAX": "100",
+            "PLIMSOLL_PLAN_SOLVE_S_MAX": "100",
             "PLIMSOLL_JOB_RESEND_S": "1",
             "PLIMSOLL_JOB_ATTEMPTS_MAX": "100",  # a job dies at many points, and with others
             **env,
