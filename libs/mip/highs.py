@@ -16,7 +16,7 @@ from typing import Any, Literal
 import highspy
 import numpy as np
 
-from libs.domain.arrays import Floats
+from libs.domain.arrays import Bytes, Floats
 from libs.mip.bound import bound_from_prices
 from libs.mip.model import Model
 from libs.mip.scaling import Scaling, scaled
@@ -34,6 +34,8 @@ _OF_PARTS = ("mip_heuristic_run_rins", "mip_heuristic_run_rens", "mip_heuristic_
 """The heuristics that solve a program of a part of the columns, also without effort for points. A tree of 200 columns
 that is wanted for its bound took half of its time for them.
 """
+_STATUSES = {int(one): one for one in highspy.HighsBasisStatus.__members__.values()}
+_BASIC = int(highspy.HighsBasisStatus.kBasic)
 FINE = 1e-10
 """The least tolerance that HiGHS accepts. Use it to solve again if an answer did not meet the default tolerance."""
 
@@ -60,9 +62,27 @@ NO_LIMITS = Limits()
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """A simplex basis. A simplex run on a model of the same shape can start from it. Its content is opaque."""
+    """A simplex basis. A simplex run on a model of the same shape can start from it."""
 
     _inner: Any
+
+    @classmethod
+    def of(cls, columns: Bytes, rows: Bytes) -> Basis:
+        """Return the basis of the `statuses` given. Raises ValueError unless there is a basic one for each row."""
+        inner: Any = highspy.HighsBasis()
+        inner.valid = True
+        inner.col_status, inner.row_status = ([_STATUSES[k] for k in some] for some in (columns, rows))
+        if (columns == _BASIC).sum() + (rows == _BASIC).sum() != len(rows):
+            raise ValueError("the basis does not fit its rows")
+        return cls(inner)
+
+    @property
+    def statuses(self) -> tuple[Bytes, Bytes]:
+        """The statuses of all columns (C,) and rows (N,), as HiGHS numbers them."""
+        columns, rows = (
+            np.array([int(one) for one in some], np.int8) for some in (self._inner.col_status, self._inner.row_status)
+        )
+        return columns, rows
 
     def extended(self, rows: int) -> Basis:
         """Return the basis for the same model with `rows` more rows at its end."""

@@ -10,7 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from libs.assignment import Answer, CountSearch, Subproblem
+from libs.domain.arrays import Bytes
 from libs.interchange.job_parts.framing import NotReadable, pack, unpack
+from libs.mip.highs import Basis
 from libs.mip.model import Model
 
 _FORM, _ANSWER = "solve-part", "solve-part-answer"
@@ -20,7 +22,9 @@ _ARRAYS = {
     **dict.fromkeys((*_COLUMNS, *_ROWS, "data", "start"), "<f8"),
     **dict.fromkeys(("indices", "indptr", "loose"), "<i8"),
     "integer": "|b1",
+    **dict.fromkeys(("basis_columns", "basis_rows"), "|i1"),
 }
+_FOUND = {**dict.fromkeys(("x", "price"), "<f8"), **dict.fromkeys(("basis_columns", "basis_rows"), "|i1")}
 
 
 def write_subproblem(one: Subproblem) -> bytes:
@@ -32,7 +36,7 @@ def write_subproblem(one: Subproblem) -> bytes:
         "left_s": left_s if math.isfinite(left_s) else None,
         "searches": search is not None,
         "bounds": one.bounds,
-        "simplex": one.method == "simplex",
+        "has_basis": one.basis is not None,
     }
     arrays = {name: getattr(model, name) for name in (*_COLUMNS, *_ROWS, "integer")}
     matrix = model.matrix
@@ -42,6 +46,7 @@ def write_subproblem(one: Subproblem) -> bytes:
         "indptr": matrix.indptr.astype(np.int64),
         "start": np.zeros(0) if search is None else search.start,
         "loose": np.zeros(0, np.int64) if search is None else search.loose.astype(np.int64),
+        **_statuses(one.basis),
     }
     if search is not None:
         numbers |= {name: getattr(search, name) for name in ("counts", "nodes_max", "absolute_gap", "seed")}
@@ -66,7 +71,7 @@ def read_subproblem(content: bytes) -> Subproblem:
             until=math.inf if left_s is None else time.perf_counter() + float(left_s),
             search=_search(numbers, arrays, rows, columns) if numbers["searches"] else None,
             bounds=bool(numbers["bounds"]),
-            method="simplex" if numbers.get("simplex") else "ipm",
+            basis=_basis(arrays, rows, columns) if numbers["has_basis"] else None,
         )
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise NotReadable(f"it is no subproblem: {error}") from error
@@ -80,29 +85,45 @@ def write_answer(answer: Answer) -> bytes:
         "bound": bound,
         "optimal": answer.optimal,
     }
-    numbers |= {name: getattr(answer, name) is not None for name in ("x", "price")}
+    numbers |= {f"has_{name}": getattr(answer, name) is not None for name in ("x", "price", "basis")}
     arrays = {name: np.zeros(0) if one is None else one for name, one in (("x", answer.x), ("price", answer.price))}
-    return pack(_ANSWER, {f"has_{k}" if k in arrays else k: v for k, v in numbers.items()}, arrays)
+    return pack(_ANSWER, numbers, arrays | _statuses(answer.basis))
 
 
 def read_answer(content: bytes, asked: Subproblem) -> Answer:
     """Return the answer of `content` to the subproblem `asked`. Raises NotReadable, also if it answers another one."""
-    numbers, arrays = unpack(content, _ANSWER, {"x": "<f8", "price": "<f8"})
+    numbers, arrays = unpack(content, _ANSWER, _FOUND)
     expected = {"x": len(asked.model.cost), "price": len(asked.model.row_lower)}
     try:
-        found = {name: one if numbers[f"has_{name}"] else None for name, one in arrays.items()}
+        found = {name: arrays[name] if numbers[f"has_{name}"] else None for name in expected}
         for name, one in found.items():
             if one is not None and (len(one) != expected[name] or not np.isfinite(one).all()):
                 raise NotReadable(f"its {name} does not fit the subproblem")
         return Answer(
             x=found["x"],
             price=found["price"],
+            basis=_basis(arrays, expected["price"], expected["x"]) if numbers["has_basis"] else None,
             gained=float(numbers["gained"]),
             bound=-math.inf if (bound := numbers["bound"]) is None else float(bound),
             optimal=bool(numbers["optimal"]),
         )
-    except (KeyError, TypeError) as error:
+    except NotReadable:
+        raise
+    except (KeyError, TypeError, ValueError) as error:
         raise NotReadable(f"it is no answer: {error}") from error
+
+
+def _statuses(basis: Basis | None) -> dict[str, Bytes]:
+    nothing = np.zeros(0, np.int8)
+    columns, rows = (nothing, nothing) if basis is None else basis.statuses
+    return {"basis_columns": columns, "basis_rows": rows}
+
+
+def _basis(arrays: dict[str, Any], rows: int, columns: int) -> Basis:
+    """Return the basis. Raises ValueError if it is of another shape: the solver would stop with an error of its own."""
+    if (len(arrays["basis_columns"]), len(arrays["basis_rows"])) != (columns, rows):
+        raise ValueError("its basis is of another shape")
+    return Basis.of(arrays["basis_columns"], arrays["basis_rows"])
 
 
 def _matrix(arrays: dict[str, Any], rows: int, columns: int) -> sp.csc_array:

@@ -133,7 +133,7 @@ def penalties_to_pay(
     if paid > least.sum() + AVOIDABLE * paid:
         return None, timed_out
     subs = list(parts_at_prices(lowered, alone, shares.each(chosen), point, price[: len(lowered.classes.size)]))
-    found = [pool.submit(Subproblem(model=sub.model, until=until, method="simplex"), cancelled) for sub in subs]
+    found = [pool.submit(Subproblem(model=sub.model, until=until), cancelled) for sub in subs]
     avoided = 0.0
     for sub, one, cost in zip(subs, found, least, strict=True):
         answer = one.result()

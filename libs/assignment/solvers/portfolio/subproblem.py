@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from libs.assignment.language.arrays import Floats, Ints
-from libs.mip.highs import Method
+from libs.mip.highs import Basis
 from libs.mip.model import Model
 
 
@@ -43,14 +43,14 @@ class Subproblem:
     until   time.perf_counter() at which the solve must end; inf: no limit
     search  the search for whole counts
     bounds  whether the search is for a bound of the cost of whole counts, and not for a better point
-    method  solves the relaxation. Simplex takes half the time of an interior point if supply couples no containers
+    basis   of a relaxation of the same shape, near which the answer is expected
     """
 
     model: Model
     until: float
     search: CountSearch | None = None
     bounds: bool = False
-    method: Method = "ipm"
+    basis: Basis | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -59,6 +59,7 @@ class Answer:
 
     x          (c,) or None  the point found; of a search: None unless it costs less than the start
     price      (n,) or None  the row prices of a relaxation
+    basis      of a relaxation that was solved to its end
     gained     the cost that `x` saves against the start of a search; 0 otherwise
     bound      lower bound of the cost of whole counts, if that was asked for; -inf: none
     optimal    whether a relaxation was solved to its end
@@ -67,6 +68,7 @@ class Answer:
 
     x: Floats | None
     price: Floats | None = None
+    basis: Basis | None = None
     gained: float = 0.0
     bound: float = -math.inf
     optimal: bool = False

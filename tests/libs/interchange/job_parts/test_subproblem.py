@@ -13,6 +13,7 @@ from libs.assignment import Answer, CountSearch, Subproblem, solve_subproblem
 from libs.interchange.job_parts import framing
 from libs.interchange.job_parts.framing import NotReadable, pack, unpack
 from libs.interchange.job_parts.subproblem import read_answer, read_subproblem, write_answer, write_subproblem
+from libs.mip.highs import Basis
 from libs.mip.model import Mip, Model
 
 
@@ -27,8 +28,11 @@ def relaxation(seed: int) -> Subproblem:
     return Subproblem(model=knapsack(seed), until=math.inf)
 
 
-def vertex(seed: int) -> Subproblem:
-    return Subproblem(model=knapsack(seed), until=math.inf, method="simplex")
+def next_prices(seed: int) -> Subproblem:
+    """Return a relaxation whose costs have changed since the last one, which gives its basis."""
+    last = relaxation(seed)
+    changed = replace(last.model, cost=last.model.cost * np.linspace(0.5, 2.0, 12))
+    return replace(last, model=changed, basis=solve_subproblem(last).basis)
 
 
 def search(seed: int) -> Subproblem:
@@ -40,12 +44,17 @@ def bound(seed: int) -> Subproblem:
     return replace(search(seed), bounds=True)
 
 
-@pytest.mark.parametrize(("make", "has_point"), [(relaxation, True), (vertex, True), (search, True), (bound, False)])
+def statuses_of(basis: Basis | None) -> tuple[list[int], list[int]] | None:
+    return None if basis is None else tuple(one.tolist() for one in basis.statuses)
+
+
+@pytest.mark.parametrize(
+    ("make", "has_point"), [(relaxation, True), (next_prices, True), (search, True), (bound, False)]
+)
 @pytest.mark.parametrize("seed", range(3))
 def test_the_answer_elsewhere_is_the_answer_here(make: Callable[[int], Subproblem], has_point: bool, seed: int) -> None:
     asked = make(seed)
     here, read = solve_subproblem(asked), read_subproblem(write_subproblem(asked))
-    assert read.method == asked.method
     there = read_answer(write_answer(solve_subproblem(read)), asked)
     assert (here.x is not None) == (there.x is not None) == has_point
     if here.x is not None:
@@ -56,6 +65,8 @@ def test_the_answer_elsewhere_is_the_answer_here(make: Callable[[int], Subproble
     assert (here.price is None) == (there.price is None)
     if here.price is not None:
         assert np.array_equal(here.price, there.price)
+    assert statuses_of(here.basis) == statuses_of(there.basis)
+    assert statuses_of(read.basis) == statuses_of(asked.basis)
 
 
 def test_what_is_left_of_the_time_travels() -> None:
@@ -137,3 +148,28 @@ def test_an_index_outside_the_model_is_refused(name: str, value: int) -> None:
 def test_an_answer_to_something_else_is_refused(answer: Answer) -> None:
     with pytest.raises(NotReadable, match="does not fit"):
         read_answer(write_answer(answer), relaxation(1))
+
+
+def with_basis(content: bytes, columns: list[int], rows: list[int]) -> bytes:
+    """Return the content with other statuses in its basis, which comes last."""
+    at = len(content) - 12 - 2
+
+    def resized(header: dict) -> None:
+        header["arrays"]["basis_columns"][1], header["arrays"]["basis_rows"][1] = len(columns), len(rows)
+
+    return changed(content[:at], resized) + np.array([*columns, *rows], np.int8).tobytes()
+
+
+@pytest.mark.parametrize(
+    ("columns", "rows"),
+    [([0] * 12, [1, 9]), ([0] * 12, [0, 1]), ([1] * 12, [1, 1]), ([0] * 11, [1, 1]), ([0] * 12, [1])],
+    ids=["no status", "too few basic", "too many basic", "too few columns", "too few rows"],
+)
+def test_a_basis_that_does_not_fit_is_refused(columns: list[int], rows: list[int]) -> None:
+    asked = next_prices(1)
+    content, answer = write_subproblem(asked), write_answer(solve_subproblem(asked))
+    assert read_subproblem(with_basis(content, [0] * 12, [1, 1])).basis is not None
+    with pytest.raises(NotReadable, match="it is no subproblem"):
+        read_subproblem(with_basis(content, columns, rows))
+    with pytest.raises(NotReadable, match="it is no answer"):
+        read_answer(with_basis(answer, columns, rows), asked)
