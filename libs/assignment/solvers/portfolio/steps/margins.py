@@ -31,9 +31,11 @@ def refresh(n: Network, s: State, container: int) -> None:
     s.waiting[container] = 1
     for at in range(n.containers_at[container], n.containers_at[container + 1]):
         q = n.of_container[at]
-        s.more[q] = try_one(n, s, q, 1.0) if s.value[q] < n.most[q] - 0.5 else math.inf
-        s.less[q] = try_one(n, s, q, -1.0) if s.value[q] > n.least[q] + 0.5 else math.inf
-        enter(n, s, q)
+        more = try_one(n, s, q, 1.0) if s.value[q] < n.most[q] - 0.5 else math.inf
+        less = try_one(n, s, q, -1.0) if s.value[q] > n.least[q] + 0.5 else math.inf
+        if more != s.more[q] or less != s.less[q]:  # else the tournaments, which take longer, stay the same
+            s.more[q], s.less[q] = more, less
+            enter(n, s, q)
 
 
 @callee

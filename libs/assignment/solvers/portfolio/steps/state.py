@@ -24,7 +24,7 @@ class State(NamedTuple):
     list, listed      (D E,), (D,)  elements to visit, E places for each depth, and their number
     made, by, makes   (C,), (C,), (1,)  changed columns, their changes, and their number
     move, amount      (MOVES_MAX,)  counts that the change begins with
-    more, less        (Q,)  cost of one more and of one less object in a count; inf without room
+    more, less        (Q,)  cost of one more and of one less object in a count; inf without room, nan before
     step              (K,)  of each class the cost of the cheapest move of one object between two containers
     givers, takers    (2 Q,)  of each class a tournament of its counts, by less and by more: leaves after inner places
     giver, taker      (2 K,)  of each class the two counts that give, and that take, one object at the least cost; -1:
@@ -71,8 +71,8 @@ def state_of(n: Network, value: Floats) -> State:
         makes=np.zeros(1, dtype=np.int64),
         move=np.zeros(MOVES_MAX, dtype=np.int64),
         amount=np.zeros(MOVES_MAX),
-        more=np.full(counts, np.inf),
-        less=np.full(counts, np.inf),
+        more=np.full(counts, np.nan),
+        less=np.full(counts, np.nan),
         step=np.full(kinds, np.inf),
         givers=np.full(2 * counts, -1),
         takers=np.full(2 * counts, -1),

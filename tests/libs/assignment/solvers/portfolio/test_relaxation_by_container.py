@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import Future
+
 import numpy as np
 import pytest
 
 from libs.assignment import Limits, solve
-from libs.assignment.language.arrays import Ints
+from libs.assignment.language.arrays import Floats, Ints
 from libs.assignment.language.problem import Problem
 from libs.assignment.language.specs.minimize_movement import MinimizeMovementSpec
 from libs.assignment.model.lower import lower
@@ -22,12 +25,29 @@ from libs.assignment.solvers.portfolio.relaxation_by_container import (
     penalties_to_pay,
     relax_by_container,
 )
+from libs.assignment.solvers.portfolio.subproblem import Answer, Subproblem
+from libs.assignment.solvers.portfolio.subproblem_solver import solve_subproblem
 from libs.assignment.solvers.portfolio.thread_pool import ThreadPool
 from libs.mip.bound import bound_from_prices
 from tests.libs.assignment.solvers.portfolio.test_solver import PARTIES, lowered_world, world
 from tests.libs.assignment.solvers.portfolio.test_whole_bound import tiny
 
 SEARCHED = Limits(exact_columns_max=0)
+
+
+class Remembering:
+    """A pool that solves at once, and remembers what it was asked and what it answered."""
+
+    def __init__(self) -> None:
+        self.asked: list[Subproblem] = []
+        self.answers: list[Answer] = []
+
+    def submit(self, one: Subproblem, cancelled: Callable[[], bool] | None = None) -> Future[Answer]:
+        self.asked.append(one)
+        self.answers.append(solve_subproblem(one, cancelled))
+        found: Future[Answer] = Future()
+        found.set_result(self.answers[-1])
+        return found
 
 
 def alone_in(lowered: Lowered, phases: Phases) -> Alone:
@@ -153,3 +173,25 @@ def test_without_containers_but_the_sink_nothing_is_wanted() -> None:
     assert np.array_equal(wanted.x, begin)
     assert np.array_equal(wanted.rows, rows)
     assert not wanted.timed_out
+
+
+def in_containers(lowered: Lowered, x: Floats) -> float:
+    """Return the number of objects that containers have at the point `x` (C,)."""
+    return float(x[: len(lowered.kind)].sum())
+
+
+def test_the_next_prices_begin_at_the_vertices_of_the_last() -> None:
+    lowered, phases = lowered_world(3)
+    pool, begin = Remembering(), lowered.point_of(lowered.held)
+    alone = Alone(lowered, phases.model, phases.shares, begin, pool)
+    rows = np.zeros(len(phases.model.row_lower))
+    for raised in (0.0, 0.3, -0.2):
+        rows[: len(lowered.classes.size)] = raised
+        fresh = Alone(lowered, phases.model, phases.shares, begin, ThreadPool()).at(rows, np.inf)
+        again = alone.at(rows, np.inf)
+        paid, expected = (phases.model.cost @ one.x - raised * in_containers(lowered, one.x) for one in (again, fresh))
+        assert paid == pytest.approx(expected, rel=1e-6)
+    assert pool.asked[0].basis is None
+    parts = len(pool.asked) // 3
+    for last, later in zip(pool.answers, pool.asked[parts:], strict=False):
+        assert later.basis is last.basis is not None
