@@ -93,7 +93,7 @@ def changed(content: bytes, change: Callable[[dict], object]) -> bytes:
         (lambda header: header.update(version="0.0.0"), "of version 0.0.0"),
         (lambda header: header.update(form="other"), "it is other"),
         (lambda header: header.pop("numbers"), "no header"),
-        (lambda header: header["arrays"].pop("loose"), "expected cost"),
+        (lambda header: header["arrays"].pop("loose"), "expected basis_columns"),
         (lambda header: header["arrays"]["cost"].__setitem__(0, "|O"), "it has the arrays"),
         (lambda header: header["arrays"]["cost"].__setitem__(1, 1 << 60), "bytes; expected"),
         (lambda header: header["arrays"]["cost"].__setitem__(1, -1), "bytes; expected"),
