@@ -222,13 +222,13 @@ def search_together(
 
     first = _weighted(lowered, held, goals[:1], np.ones(1))
 
-    def proves(found: Ints) -> bool:
+    def proves(near: Ints, found: Callable[[], Ints]) -> bool:
         nonlocal joint
-        joint = joint.with_first(first, found)
+        joint = joint.with_first(first, near)
         relaxed(joint)
-        joint = joint.raised(found)
+        joint = joint.raised(near)
         relaxed(joint)
-        return joint.proves(found)
+        return joint.proves(found())
 
     found = phases.improve(relaxation, phases.start(relaxation, counts, mended), relaxation.bound, proves)
     found = phases.better(mended, found)

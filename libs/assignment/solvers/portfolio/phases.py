@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -19,7 +21,7 @@ from libs.assignment.solvers.portfolio.beside import Beside
 from libs.assignment.solvers.portfolio.containers_of import shares_of
 from libs.assignment.solvers.portfolio.neighbourhoods import Search
 from libs.assignment.solvers.portfolio.relaxation import Relaxation, quiet_columns, without_quiet
-from libs.assignment.solvers.portfolio.relaxing import Relaxing, begun_ahead
+from libs.assignment.solvers.portfolio.relaxing import NOTHING, Ahead, Relaxing, begun_ahead
 from libs.assignment.solvers.portfolio.repair import is_broken, restored
 from libs.assignment.solvers.portfolio.rounding import round_counts
 from libs.assignment.solvers.portfolio.rounding_cost import Excess
@@ -49,7 +51,10 @@ LARGE = 0.1
 """Share of the excess of all containers. One that has more, and pays a penalty, is bounded in whole objects before the
 neighbourhoods.
 """
-Proof = Callable[[Ints], bool]
+Proof = Callable[[Ints, Callable[[], Ints]], bool]
+"""Raises bounds with the counts near the end of the steps, and returns whether those after them, once there are any,
+are optimal.
+"""
 
 
 class Phases:
@@ -139,12 +144,12 @@ class Phases:
     ) -> tuple[Ints, Relaxation]:
         """Return the counts (Q,) from `mend`, which calls `mended`, and the relaxation of `model` from there.
 
-        If a relaxation of the whole model is likely to be of use, it begins beside `mend`, which has one processor.
+        A relaxation begins beside `mend`, which has one processor.
         """
         if self.is_small:
             return (counts := mend()), self.relax(model, counts, cancelled=cancelled)
         model = self._loud(model)
-        with begun_ahead(self.lowered, model, self.shares, self.watch, cancelled) as ahead:
+        with begun_ahead(self.lowered, model, self.shares, self.watch, self.pool, cancelled) as ahead:
             counts = mend()
             return counts, self._relaxed(model, counts, cancelled, ahead)
 
@@ -153,7 +158,7 @@ class Phases:
         model: Model,
         begin: Ints,
         cancelled: Callable[[], bool] | None,
-        ahead: Beside[Relaxation] | None = None,
+        ahead: Ahead = NOTHING,
     ) -> Relaxation:
         relaxing = Relaxing(
             lowered=self.lowered,
@@ -209,8 +214,8 @@ class Phases:
 
         At the end, break ties between answers of equal cost.
 
-        proves  asked beside the neighbourhoods, which take most of the time: whether the counts before them are
-                optimal. Then these are the answer
+        proves  asked beside the last steps and the neighbourhoods, which take most of the time: whether the counts
+                between them are optimal. Then these are the answer
         """
         return self._without_ties(self._improved(relaxation, counts, bound, proves))
 
@@ -243,27 +248,21 @@ class Phases:
             return self._whole(counts)
         walk = self._walk(self.model)
         self.not_followed = walk.not_followed
-        counts = self._down(walk, relaxation, counts)
-        self._tell(self.lowered.point_of(counts))
-        rng = np.random.default_rng(self.seed)
-        search = Search(self.lowered, self.model, self.shares, relaxation, counts, rng)
-        self._raise_least(search)
-        real = self.lowered.container != self.shares.sink
-        containers, most = len(np.unique(self.lowered.container[real])), self.limits.neighbourhoods_max
+        early, late = Future[Ints](), Future[Ints]()
 
         def proven(_: object) -> bool:
-            return proves is not None and not self.watch.stop() and proves(counts)
+            near = early.result()
+            return proves is not None and not self.watch.stop() and proves(near, late.result)
 
-        with Beside(proven) as proving:
-            search.run(
-                self.pool,
-                max(30, 2 * containers) if most is None else most,
-                max(8, containers // 25) if self.limits.stall is None else self.limits.stall,
-                self.limits.stall_gain * self._size(relaxation, counts, bound),
-                lambda: self.watch.stop() or (proving.is_over and proving.result()),
-                self.watch.time_left,
-                lambda _: self._tell(search.x),
-            )
+        with Beside(proven) as proving, ExitStack() as at_error:
+            for waited in (early, late):
+                at_error.callback(waited.cancel)
+            counts = self._down(walk, relaxation, counts, early=early.set_result)
+            if not early.done():
+                early.set_result(counts)
+            late.set_result(counts)
+            self._tell(self.lowered.point_of(counts))
+            search = self._searched(relaxation, counts, bound, lambda: proving.is_over and proving.result())
             self.proven = proving.result()
         if self.proven:  # what neighbourhoods gained until then depends on the machine, and is within the exact gap
             return counts
@@ -272,6 +271,23 @@ class Phases:
         # a solver's tolerance lets some violations pass
         found = self.better(self._restored(search.counts, counts), counts)
         return found if found is counts else self._down(walk, relaxation, found, since=counts)
+
+    def _searched(self, relaxation: Relaxation, counts: Ints, bound: float, proven: Callable[[], bool]) -> Search:
+        """Return the search of neighbourhoods from `counts` (Q,), once it has ended: by itself, or as `proven` says."""
+        search = Search(self.lowered, self.model, self.shares, relaxation, counts, np.random.default_rng(self.seed))
+        self._raise_least(search)
+        real = self.lowered.container != self.shares.sink
+        containers, most = len(np.unique(self.lowered.container[real])), self.limits.neighbourhoods_max
+        search.run(
+            self.pool,
+            max(30, 2 * containers) if most is None else most,
+            max(8, containers // 25) if self.limits.stall is None else self.limits.stall,
+            self.limits.stall_gain * self._size(relaxation, counts, bound),
+            lambda: self.watch.stop() or proven(),
+            self.watch.time_left,
+            lambda _: self._tell(search.x),
+        )
+        return search
 
     def _raise_least(self, search: Search) -> None:
         """Raise the least cost of the containers of LARGE excess that pay a penalty to that of whole objects.
@@ -299,16 +315,25 @@ class Phases:
         self.watch.note(timed_out=timed_out)
         search.raise_least(chosen, least)
 
-    def _down(self, walk: Walk, relaxation: Relaxation, counts: Ints, since: Ints | None = None) -> Ints:
+    def _down(
+        self,
+        walk: Walk,
+        relaxation: Relaxation,
+        counts: Ints,
+        since: Ints | None = None,
+        early: Callable[[Ints], None] | None = None,
+    ) -> Ints:
         """Return `counts` after steps on counts, until no step saves anything or the watch ends the search.
 
         since  counts (Q,) from which an earlier call found no step
+        early  called with the counts near the end of long steps
         """
         excess = Excess(self.lowered, self.model, self.shares, relaxation)
         size = self._size(relaxation, counts, relaxation.bound)
         # rounded counts may pay large penalties at first: without a bound, the cheapest counts known tell the scale
         least, worth = LEAST_GAIN * size, WORTH * min(size, max(1.0, abs(self._told)))
-        return self.better(walk.down(counts, least, excess, self.watch.stop, worth=worth, since=since), counts)
+        found = walk.down(counts, least, excess, self.watch.stop, worth=worth, since=since, early=early)
+        return self.better(found, counts)
 
     def _without_ties(self, counts: Ints) -> Ints:
         """Return `counts` after single steps in the objective `stated`, which has the costs that break ties."""

@@ -37,7 +37,7 @@ COUNTS = 40_000
 """Number of counts up to which the relaxation is solved as a whole."""
 ROUNDS = 8
 """Most rounds of proposals."""
-NEAR = 5e-4
+NEAR = 1.5e-3
 """Distance of a mix from the bound, as a share of it, at which rounds end."""
 REACH, SHRINK = 4.0, 0.7
 """Distance of prices off supply at first, as a multiple of the cost of an object, and its factor after a weak round."""

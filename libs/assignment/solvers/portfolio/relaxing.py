@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from libs.assignment.language.arrays import Ints
 from libs.assignment.model.lowered import Lowered
@@ -35,26 +36,62 @@ PAID_FEW = 0.05
 """Share of the penalties. If mended counts pay no more than that, fractions are likely to avoid them all."""
 
 
+class Stepped(NamedTuple):
+    """A step from container to container, and the programs of the containers, from which columns go on."""
+
+    alone: Alone
+    step: Relaxation
+
+
+class Ahead(NamedTuple):
+    """What has begun beside mending: the whole relaxation without any penalty, or a step if columns follow."""
+
+    whole: Beside[Relaxation] | None = None
+    step: Beside[Stepped] | None = None
+
+
+NOTHING = Ahead()
+"""Nothing has begun."""
+
+
 @contextmanager
 def begun_ahead(
-    lowered: Lowered, model: Model, shares: Shares, watch: Watch, cancelled: Callable[[], bool] | None
-) -> Iterator[Beside[Relaxation] | None]:
-    """Begin the whole relaxation of `model`, and yield it, while steps mend the counts that it is for.
+    lowered: Lowered, model: Model, shares: Shares, watch: Watch, pool: Pool, cancelled: Callable[[], bool] | None
+) -> Iterator[Ahead]:
+    """Begin to relax `model`, and yield what has begun, while steps mend the counts that it is for.
 
-    The guess is that fractions pay no penalty, so all are left out, and put back if they are missed. It ends if the
-    mended counts pay many, or need no whole relaxation. Yield None if the model is relaxed by columns: these begin at
-    the mended counts.
+    A step does not depend on these counts. For the whole relaxation, the guess is that fractions pay no penalty, so
+    all are left out, and put back if they are missed. It ends if the mended counts pay many, or need no whole
+    relaxation.
     """
-    if is_by_columns(lowered, model, shares):
-        yield None
-        return
     limit_s = RELAXATION_SHARE * watch.time_left()
 
     def whole(ends: Callable[[], bool]) -> Relaxation:
         return relax(lowered, model, limit_s, left_out=penalties(model), cancelled=ends)
 
-    with Beside(whole, cancelled) as ahead:
-        yield ahead
+    def step(ends: Callable[[], bool]) -> Stepped:
+        return stepped(lowered, model, shares, lowered.held, pool, limit_s, ends)
+
+    if is_by_columns(lowered, model, shares):
+        with Beside(step, cancelled) as one:
+            yield Ahead(step=one)
+    else:
+        with Beside(whole, cancelled) as all_:
+            yield Ahead(whole=all_)
+
+
+def stepped(
+    lowered: Lowered,
+    model: Model,
+    shares: Shares,
+    counts: Ints,
+    pool: Pool,
+    limit_s: float,
+    cancelled: Callable[[], bool] | None,
+) -> Stepped:
+    """Make a step from container to container. Containers that are not solved in time keep the counts (Q,)."""
+    alone = Alone(lowered, model, shares, lowered.point_of(counts), pool)
+    return Stepped(alone, relax_by_container(lowered, model, alone, limit_s, cancelled=cancelled))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -65,7 +102,7 @@ class Relaxing:
     begin      (Q,) the mended counts. A container that is not solved in time keeps them
     change_s   seconds to evaluate one change of counts; 0: not known, and no relaxation is expected to take too long
     cancelled  returns True to end the solve
-    ahead      the whole relaxation without any penalty, which has begun already; None: it has not
+    ahead      what has begun already
     """
 
     lowered: Lowered
@@ -76,7 +113,7 @@ class Relaxing:
     watch: Watch
     pool: Pool
     cancelled: Callable[[], bool] | None
-    ahead: Beside[Relaxation] | None = None
+    ahead: Ahead = NOTHING
 
     def run(self) -> Relaxation:
         """Return the best relaxation for which there is time.
@@ -88,12 +125,12 @@ class Relaxing:
         if not self.shares.separates(self.model):
             return self.whole()
         by_columns = is_by_columns(self.lowered, self.model, self.shares)
-        if by_columns and self._is_late(STEP_CHANGES):
+        is_known = self.ahead.step is not None and self.ahead.step.is_over
+        if by_columns and not is_known and self._is_late(STEP_CHANGES):
             return Relaxation.unknown(self.lowered)
         step = None
         if by_columns or is_little_changed(self.lowered, self.begin):
-            alone = self._alone()
-            step = self._step(alone)
+            alone, step = self._step()
             if self._is_enough(step):
                 return step
             if by_columns:
@@ -102,26 +139,27 @@ class Relaxing:
         if not found.timed_out:
             return found
         self.watch.note(timed_out=True)
-        return max(found, step or self._step(self._alone()), key=lambda one: one.bound)
+        return max(found, step or self._step().step, key=lambda one: one.bound)
 
     def whole(self) -> Relaxation:
         """Return the relaxation of the whole model, or what the time allows of it."""
         penalty = penalties(self.model)
         left_out = unpaid(self.model, penalty, self.lowered.point_of(self.begin))
-        if self.ahead is not None:
+        if (ahead := self.ahead.whole) is not None:
             if (penalty & ~left_out).sum() <= PAID_FEW * penalty.sum():
-                return self.ahead.result()
-            self.ahead.end()
+                return ahead.result()
+            ahead.end()
         limit_s = RELAXATION_SHARE * self.watch.time_left()
         return relax(self.lowered, self.model, limit_s, left_out=left_out, cancelled=self.cancelled)
 
-    def _alone(self) -> Alone:
-        return Alone(self.lowered, self.model, self.shares, self.lowered.point_of(self.begin), self.pool)
-
-    def _step(self, alone: Alone) -> Relaxation:
-        limit_s = RELAXATION_SHARE * self.watch.time_left()
-        found = relax_by_container(self.lowered, self.model, alone, limit_s, cancelled=self.cancelled)
-        self.watch.note(timed_out=found.timed_out)
+    def _step(self) -> Stepped:
+        if (ahead := self.ahead.step) is not None:
+            found = ahead.result()
+            found.alone.x = self.lowered.point_of(self.begin)
+        else:
+            limit_s = RELAXATION_SHARE * self.watch.time_left()
+            found = stepped(self.lowered, self.model, self.shares, self.begin, self.pool, limit_s, self.cancelled)
+        self.watch.note(timed_out=found.step.timed_out)
         return found
 
     def _is_enough(self, step: Relaxation) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
@@ -290,11 +291,16 @@ class _Run:
         self._least = max(self._least, joint.phases.whole_bound(model, price, self.counts))
         self.caller.tell(level, value, self._least)
 
-    def _proves(self, phases: Phases, model: Model, relaxation: Relaxation, counts: Ints) -> bool:
-        """Raise the bound of the level by whole objects, and return whether it proves `counts` (Q,) optimal."""
+    def _proves(
+        self, phases: Phases, model: Model, relaxation: Relaxation, near: Ints, found: Callable[[], Ints]
+    ) -> bool:
+        """Raise the bound of the level by whole objects, and return whether it proves the counts `found` (Q,) optimal.
+
+        near  (Q,) counts that cost little more, which are known before
+        """
         if relaxation.rows is not None:
-            self._least = max(self._least, phases.whole_bound(model, relaxation.rows, counts, BESIDE_SHARE))
-        value = model.objective(self.lowered.point_of(counts))
+            self._least = max(self._least, phases.whole_bound(model, relaxation.rows, near, BESIDE_SHARE))
+        value = model.objective(self.lowered.point_of(found()))
         return value <= self._near(self._level, value)
 
     def _count(self, phases: Phases) -> None:

@@ -142,15 +142,20 @@ def _slack(model: Model, shares: Shares, price: Floats, x: Floats, activity: Flo
 
 
 def _dearest(lowered: Lowered, shares: Shares, slack: Floats, rest: float) -> Ints:
-    """Return the containers of largest `slack` (K,), until all others together have at most `rest`, or have too many
-    counts.
+    """Return the containers of largest `slack` (K,), until all others together have at most `rest`.
+
+    If these have too many counts, leave out those of least slack for each count: their trees take most time for it.
+    Those with most counts come first, so that none of them goes on alone at the end.
     """
     if shares.sink >= 0:
         slack[shares.sink] = 0.0
     order = np.argsort(-slack, kind="stable")
     left = slack.sum() - np.cumsum(slack[order]) + slack[order]
-    counts = np.cumsum(np.bincount(lowered.container, minlength=len(slack))[order])
-    return np.asarray(order[(left > rest) & (counts <= COUNTS_MAX)])
+    chosen, counts = order[left > rest], np.bincount(lowered.container, minlength=len(slack))
+    if counts[chosen].sum() > COUNTS_MAX:
+        chosen = chosen[np.argsort(-slack[chosen] / counts[chosen], kind="stable")]
+        chosen = chosen[np.cumsum(counts[chosen]) <= COUNTS_MAX]
+    return np.asarray(chosen[np.argsort(-counts[chosen], kind="stable")])
 
 
 def _tree(sub: Submodel, price: Floats, x: Floats, nodes_max: int, gap: float) -> tuple[Model, CountSearch]:

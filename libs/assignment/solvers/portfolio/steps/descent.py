@@ -22,10 +22,12 @@ from libs.mip.model import Model
 
 VISITS = 2_000_000
 """Number of classes and counts that single steps look at between two checks of the clock."""
-TRIES = 50_000
+TRIES = 500_000
 """Number of changes evaluated in double steps between two checks of the clock."""
 PATIENCE, PATIENCE_MIN = 10, 20_000_000
 """Number of changes, per count and at least, that must together save what the caller of a descent asks for."""
+EARLY, EARLY_MIN = 20, 2_000_000
+"""Number of changes, per count and at least, after which a descent is near its end: most of what is left is time."""
 UNLIMITED = int(np.iinfo(np.int64).max)
 """Number of changes to evaluate if only the caller ends a descent."""
 
@@ -66,6 +68,7 @@ class Walk:
         *,
         worth: float = 0.0,
         since: Ints | None = None,
+        early: Callable[[Ints], None] | None = None,
     ) -> Ints:
         """Return counts (Q,) that cost no more than `counts` (Q,) and break no further limit.
 
@@ -76,6 +79,7 @@ class Walk:
         tries_max  number of changes to evaluate, after which no further double step begins
         worth      what many changes in a row must save together, or the descent ends. The first visits save most
         since      counts (Q,) from which this descent found no step. It visits only the containers that differ
+        early      called once with the counts near the end of a long descent, so that others can begin with them
         """
         n = self.network
         if n is None or stop():
@@ -83,6 +87,7 @@ class Walk:
         s = self._after_transfers(n, counts, least, stop, since)
         patience = max(PATIENCE * len(counts), PATIENCE_MIN)
         cost, until = n.cost @ s.value, s.tried[0] + patience
+        hears_at = s.tried[0] + max(EARLY * len(counts), EARLY_MIN)
         while not stop() and s.tried[0] < tries_max:
             order = self._worst_first(s, guide, least)
             if not len(order):
@@ -90,11 +95,14 @@ class Walk:
             opened, place = guide.open(s.value), np.zeros(2, dtype=np.int64)
             while place[0] < len(order) and not stop() and s.tried[0] < tries_max:
                 exchange(n, s, order, place, opened, least, min(TRIES, tries_max - int(s.tried[0])))
+                if early is not None and s.tried[0] >= hears_at:
+                    early(_counts(s, len(counts)))
+                    early = None
                 if s.tried[0] >= until:
                     before, cost, until = cost, n.cost @ s.value, s.tried[0] + patience
                     if before - cost < worth:
-                        return self._counts(s, len(counts))
-        return self._counts(s, len(counts))
+                        return self._ended(s, len(counts))
+        return self._ended(s, len(counts))
 
     def single(self, counts: Ints, least: float, stop: Callable[[], bool]) -> Ints:
         """Return `counts` (Q,) after single steps alone. Each step saves at least `least`.
@@ -104,7 +112,7 @@ class Walk:
         n = self.network
         if n is None or stop():
             return counts
-        return self._counts(self._after_transfers(n, counts, least, stop), len(counts))
+        return self._ended(self._after_transfers(n, counts, least, stop), len(counts))
 
     def _after_transfers(
         self, n: Network, counts: Ints, least: float, stop: Callable[[], bool], since: Ints | None = None
@@ -132,7 +140,12 @@ class Walk:
         order = np.argsort(-saves, kind="stable")
         return order[saves[order] > least]
 
-    def _counts(self, s: State, number: int) -> Ints:
-        """Return the counts of a state, (number,), which are its first columns, and count its tries."""
+    def _ended(self, s: State, number: int) -> Ints:
+        """Return the counts of a state, (number,), and count its tries."""
         self.tried += int(s.tried[0])
-        return np.asarray(np.rint(s.value[:number]), dtype=np.int64)
+        return _counts(s, number)
+
+
+def _counts(s: State, number: int) -> Ints:
+    """Return the counts of a state, (number,), which are its first columns."""
+    return np.asarray(np.rint(s.value[:number]), dtype=np.int64)

@@ -20,9 +20,11 @@ from libs.assignment.solvers.portfolio import relaxing
 from libs.assignment.solvers.portfolio import unpaid as unpaid_module
 from libs.assignment.solvers.portfolio.neighbourhoods import Search
 from libs.assignment.solvers.portfolio.relaxation import Relaxation, relax
+from libs.assignment.solvers.portfolio.relaxing import Relaxing, Stepped, stepped
+from libs.assignment.solvers.portfolio.steps import descent
+from libs.assignment.solvers.portfolio.steps.descent import Walk
 from libs.assignment.solvers.portfolio.subproblem import Answer, Subproblem
 from libs.assignment.solvers.portfolio.subproblem_solver import solve_subproblem
-from libs.assignment.solvers.portfolio.watch import Clock
 from libs.assignment.solvers.portfolio.whole_bound import whole_bound
 from tests.libs.assignment.solvers.portfolio.test_relaxation_by_container import SEARCHED, after_change
 from tests.libs.assignment.solvers.portfolio.test_solver import lowered_world, world
@@ -135,11 +137,71 @@ def test_a_relaxation_that_is_not_needed_is_told_to_end(monkeypatch: pytest.Monk
     assert over.is_set()
 
 
-def test_columns_are_not_relaxed_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(relaxing, "is_by_columns", lambda *_: True)
+def test_a_step_begins_while_steps_mend_if_columns_follow(monkeypatch: pytest.MonkeyPatch) -> None:
     lowered, phases = lowered_world(1)
-    with relaxing.begun_ahead(lowered, phases.model, phases.shares, Clock(600.0), None) as ahead:
-        assert ahead is None
+    after = phases.relax(phases.model, phases.mended(lowered.held))
+    monkeypatch.setattr(relaxing, "is_by_columns", lambda *_: True)
+    began, known = threading.Event(), list[Stepped]()
+
+    def recorded(*given: Any) -> Stepped:
+        began.set()
+        known.append(stepped(*given))
+        return known[-1]
+
+    monkeypatch.setattr(relaxing, "stepped", recorded)
+
+    def mend() -> Ints:
+        assert began.wait(WAIT_S), "it begins before mending ends"
+        return phases.mended(lowered.held)
+
+    mended, found = phases.mended_and_relaxed(phases.model, mend)
+    assert len(known) == 1, "columns go on from it"
+    assert np.array_equal(known[0].alone.x, lowered.point_of(mended)), "later, these stay if the time is up"
+    assert known[0].step.bound <= found.bound <= after.bound + 1e-6
+    assert found.bound > known[0].step.bound
+
+
+def test_a_step_that_is_late_is_told_to_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    lowered, phases = lowered_world(1)
+    monkeypatch.setattr(relaxing, "is_by_columns", lambda *_: True)
+    monkeypatch.setattr(Relaxing, "_is_late", lambda *_: True)
+    over = threading.Event()
+
+    def endless(*given: Any) -> Stepped:
+        cancelled, until = given[-1], time.perf_counter() + WAIT_S
+        while not cancelled() and time.perf_counter() < until:
+            time.sleep(0.001)
+        if time.perf_counter() < until:
+            over.set()
+        return stepped(*given)
+
+    monkeypatch.setattr(relaxing, "stepped", endless)
+    _, found = phases.mended_and_relaxed(phases.model, lambda: phases.mended(lowered.held))
+    assert found.bound == -np.inf
+    assert over.is_set()
+
+
+def test_a_step_is_used_if_it_is_there_before_it_is_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    lowered, phases = lowered_world(1)
+    monkeypatch.setattr(relaxing, "is_by_columns", lambda *_: True)
+    monkeypatch.setattr(Relaxing, "_is_late", lambda *_: True)
+    done = threading.Event()
+
+    def recorded(*given: Any) -> Stepped:
+        found = stepped(*given)
+        done.set()
+        return found
+
+    monkeypatch.setattr(relaxing, "stepped", recorded)
+
+    def mend() -> Ints:
+        counts = phases.mended(lowered.held)
+        assert done.wait(WAIT_S)
+        time.sleep(0.05)  # until the thread has handed it over
+        return counts
+
+    _, found = phases.mended_and_relaxed(phases.model, mend)
+    assert np.isfinite(found.bound)
 
 
 def test_a_proof_ends_the_neighbourhoods(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,11 +215,56 @@ def test_a_proof_ends_the_neighbourhoods(monkeypatch: pytest.MonkeyPatch) -> Non
             time.sleep(0.001)
         ended.append(until - time.perf_counter())
 
+    def proves(_: Ints, found: Callable[[], Ints]) -> bool:
+        asked.append(found())
+        return True
+
     monkeypatch.setattr(Search, "run", until_stopped)
-    found = phases.improve(relaxation, lowered.held, relaxation.bound, lambda counts: not asked.append(counts))
+    found = phases.improve(relaxation, lowered.held, relaxation.bound, proves)
     assert phases.proven
     assert ended[0] > 0
     assert phases.cost(found) == phases.cost(asked[0]), "the counts of the proof are the answer"
+
+
+def test_bounds_begin_beside_long_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(descent, "EARLY", 0)
+    monkeypatch.setattr(descent, "EARLY_MIN", 1)
+    monkeypatch.setattr(descent, "TRIES", 1)
+    lowered, phases = lowered_world(1)
+    relaxation = relax(lowered, phases.model)
+    costs, last = list[float](), threading.Event()
+
+    def proves(near: Ints, found: Callable[[], Ints]) -> bool:
+        costs.append(phases.cost(near))
+        assert not last.is_set(), "the last steps wait for it in this test"
+        last.set()
+        costs.append(phases.cost(found()))
+        return False
+
+    def down(walk: Walk, *given: Any, early: Callable[[Ints], None] | None = None, **named: Any) -> Ints:
+        def waited(counts: Ints) -> None:
+            assert early is not None
+            early(counts)
+            assert last.wait(WAIT_S)
+
+        return steps_down(walk, *given, early=waited if early else None, **named)
+
+    steps_down = Walk.down
+    monkeypatch.setattr(Walk, "down", down)
+    found = phases.improve(relaxation, lowered.held, relaxation.bound, proves)
+    assert costs[0] > costs[1] >= phases.cost(found)
+
+
+def test_an_error_in_steps_ends_the_wait_for_their_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    lowered, phases = lowered_world(1)
+    relaxation = relax(lowered, phases.model)
+
+    def fails(*_: object, **__: object) -> Ints:
+        raise MemoryError
+
+    monkeypatch.setattr(Walk, "down", fails)
+    with pytest.raises(MemoryError):
+        phases.improve(relaxation, lowered.held, relaxation.bound, lambda near, found: bool(len(found())))
 
 
 def test_the_kernels_of_steps_load_only_with_the_first_steps() -> None:
