@@ -1,5 +1,5 @@
 """Whether a reservation holds its promise now, and since when. The module defines the states and the rule that decides
-between them.
+between them. While a request waits, "promise" stands here for all that it asks for, granted or not.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class ReadinessRecord:
 
     since_at                 since when Ready has this status, through any number of rows
     observed_generation      generation of the spec
-    capacity_rru             promised
+    capacity_rru             asked for, and promised as far as it was granted
     held_rru                 capacity of the reservation's servers that are up; None: not watched
     held_after_msb_loss_rru  `held_rru` without the MSB that gives most of it
     ready_s                  seconds before from_at, since the history began, in which the promise was held

@@ -15,7 +15,7 @@ class Watched:
 
     is_guaranteed  promised to an owner; a shared buffer is not
     is_promised    the reservation's window has begun
-    capacity_rru   promised now
+    capacity_rru   asked for, and promised as far as it is granted
     held           coverage of the reservation by its current servers that are up
     last           last record of the reservation; None: there is no record yet
     """

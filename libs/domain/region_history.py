@@ -1,4 +1,4 @@
-"""The past of a region: the capacity that reservations were promised and held, and the moves of each day."""
+"""The past of a region: the capacity that reservations asked for and held, and the moves of each day."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ class HeldPeriod:
     """A period of time, with figures of the guaranteed reservations. A figure is None if nothing was watched in it.
 
     begins_at      begin of the period; it lasts until the next one begins
-    capacity_rru   promised at the end of the period
-    missing_rru    the most that was promised and not held at a time of the period
+    capacity_rru   asked for, granted or not, at the end of the period
+    missing_rru    the most that was asked for and not held at a time of the period
     """
 
     begins_at: datetime

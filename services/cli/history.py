@@ -1,4 +1,4 @@
-"""`plimsoll history`: show what a reservation held and was promised, and how long it was whole."""
+"""`plimsoll history`: show what a reservation asked for and held, and how long it was whole."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _COLUMNS = {
     "UNTIL": "until_at",
     "READY": "ready",
     "WHY": "reason",
-    "PROMISED": "capacity_rru",
+    "ASKED FOR": "capacity_rru",
     "HELD": "held_rru",
     "WITHOUT LARGEST MSB": "held_after_msb_loss_rru",
 }
@@ -35,9 +35,11 @@ def history(
     limit: Annotated[int, typer.Option(min=1, max=1_000_000, metavar="N", help="intervals, at most")] = 20,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Show what a reservation held and was promised, newest first. Nothing changed within a line.
+    """Show what a reservation asked for and held, newest first. Nothing changed within a line.
 
-    With --region instead: what all its reservations were promised and lacked, and the moves of each day.
+    A request is promised once it is granted. The history does not say when that was.
+
+    With --region instead: what all its reservations asked for and lacked, and the moves of each day.
     """
     if (reservation is None) == (region is None):
         raise typer.BadParameter("name either a reservation or a region (--region)")
@@ -55,6 +57,9 @@ def history(
         print_json({**whole, "items": items})
         return
     say(f"{reservation} {whole_in_words(status)}")
+    asked_rru, granted_rru = status["capacity_rru"], status["granted_rru"]
+    if granted_rru < asked_rru:
+        say(f"its request waits: {granted_rru:,.6g} of the {asked_rru:,.6g} RRU asked for are granted and so promised")
     print_rows(items, _COLUMNS)
     if len(found) > limit:
         note(f"Only {plural(limit, 'interval is', 'intervals are')} shown, and there are more: --limit N shows N.")
@@ -74,7 +79,7 @@ def _tell_region(found: Json, output: Output) -> None:
     else:
         say(
             f"{found['region']} lacked most at {worst['begins_at']}: {worst['missing_rru']:,.4g} of "
-            f"{worst['capacity_rru']:,.6g} promised RRU"
+            f"{worst['capacity_rru']:,.6g} RRU asked for, granted or not"
         )
     print_rows(found["days"], _DAYS)
 

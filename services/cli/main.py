@@ -27,7 +27,7 @@ GROUPS: dict[str, Commands] = {
         ),
         "history": (
             "services.cli.history:history",
-            "Show what a reservation held and was promised, newest first.",
+            "Show what a reservation asked for and held, newest first.",
         ),
         "explain": (
             "services.cli.explain:explain",

@@ -15,6 +15,7 @@ from libs.ras.explain.explanation import Explanation, explain, last_solve_of
 from libs.ras.explain.move import MoveEffect, alternatives, move_effect
 from libs.store.capacity.readiness_history import load_readiness_histories
 from libs.store.capacity.reservations import live_names, load_reservation
+from libs.store.capacity.ungranted import load_waiting
 from libs.store.fleet.servers import load_server
 from libs.store.fleet.snapshot import load_fleet_snapshot
 from libs.store.fleet.usable_servers import load_usable_servers
@@ -33,9 +34,10 @@ FREE_NAME = "free"
 
 def explain_reservation(
     database: Database, reservation_id: int, *, holder: int | str, now: datetime
-) -> tuple[Explanation, Reservation, ReadinessHistory, ReservationMotion]:
-    """Explain a reservation. Return the explanation, and the reservation with its history and what moves at it. The
-    explanation of a guest is that of its host.
+) -> tuple[Explanation, Reservation, ReadinessHistory, ReservationMotion, float | None]:
+    """Explain a reservation. Return the explanation, and the reservation with its history and what moves at it. Return
+    also the RRU granted so far of a request that waits; None: nothing waits. The explanation of a guest is that of its
+    host.
 
     Raises NotFound, and Problem (409) if it was deleted or has not begun.
     """
@@ -47,10 +49,11 @@ def explain_reservation(
             usable = np.isin(snapshot.servers.id, load_usable_servers(tx, reservation.region))
             history = load_readiness_histories(tx, [reservation_id])[reservation_id]
             motion = motion_of(tx, reservation, now)
+            granted_rru = load_waiting(tx, [reservation_id]).get(reservation_id)
         row = _row(snapshot, reservation)
         solved = None if last is None else last_solve_of(snapshot, row, last[0], last[1])
         found = explain(snapshot, row, last_solve=solved, usable=usable, time_s_max=EXPLAIN_S_MAX)
-        return found, reservation, history, motion
+        return found, reservation, history, motion, granted_rru
 
 
 def explain_server(

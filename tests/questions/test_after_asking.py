@@ -29,6 +29,8 @@ def test_09_why_it_is_only_degraded_and_what_it_is_short_of(ask: Ask) -> None:
     assert status["target"]["shortfall_rru"] == pytest.approx(short)
     assert short > 0
     assert (status["granted_rru"], reservation(ask, "batch")["status"]["granted_rru"]) == (24, 0), "batch waits"
+    assert "0 of the 240 RRU asked for are granted and so promised" in ask.text("history", "batch")
+    assert "are granted" not in ask.text("history", "web")
     by_msb = Counter()
     for one in held:
         by_msb[one["msb"]] += RRU[one["type"]]
@@ -166,6 +168,13 @@ def test_16_whether_i_was_below_my_promise(ask: Ask) -> None:
     since = (now[0]["watched_until"] - last["from_at"]) / timedelta(seconds=1)
     ready = last["ready_s"] + since * (last["readiness"] in ("Held", "SurvivesLoss"))
     assert told["availability_30d"] == pytest.approx(ready / (last["watched_s"] + since))
+
+
+def test_16_histories_call_nothing_promised_that_waits(ask: Ask) -> None:
+    heading = next(line for line in ask.text("history", "batch").splitlines() if line.startswith("FROM "))
+    assert "ASKED FOR" in heading
+    assert "PROMISED" not in heading
+    assert " RRU asked for, granted or not" in ask.text("history", "--region", "west")
 
 
 def test_17_why_a_server_left_me_and_who_decided(ask: Ask) -> None:

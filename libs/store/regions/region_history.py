@@ -1,4 +1,4 @@
-"""The past of a region in a few numbers: what its reservations were promised and held, and the moves of each day.
+"""The past of a region in a few numbers: what its reservations asked for and held, and the moves of each day.
 
 Each part is one statement, however large the region is. See docs/designs/0022.
 """
@@ -27,8 +27,8 @@ _LIVE = """
     FROM reservations
     WHERE region_id = :region_id AND kind = 'guaranteed' AND coalesce(deleted_at > :since, true)"""
 _FIRST = sa.text(f"SELECT min(first_at) FROM ({_LIVE}) AS live")
-# A reservation that did not hold its promise lacks the part of it that it does not hold, after the loss of an MSB where
-# it survives that. One that survives a loss right now lacks nothing. A deleted one is promised nothing from then on.
+# A reservation that did not hold what it asks for lacks the rest, after the loss of an MSB where it survives that. One
+# that survives a loss right now lacks nothing. A deleted one asks for nothing from then on.
 _FIGURES = f"""
     SELECT from_at, readiness_changes.capacity_rru,
            CASE WHEN readiness IN ({", ".join(f"'{one}'" for one in NOT_READY)})

@@ -1,4 +1,4 @@
-"""`/v1/regions/{region}/history`: what a region was promised and held, and its moves and preemptions a day."""
+"""`/v1/regions/{region}/history`: what a region asked for and held, and its moves and preemptions a day."""
 
 from __future__ import annotations
 
@@ -22,9 +22,12 @@ class HeldPeriodOut(ResponseModel):
     """A period with figures of the guaranteed reservations together. A period lasts until the next one begins."""
 
     begins_at: dt.datetime
-    capacity_rru: float | None = Field(description="Promised RRU at the end of the period; null: not watched")
+    capacity_rru: float | None = Field(
+        description="RRU asked for, granted or not, at the end of the period; null: not watched"
+    )
     missing_rru: float | None = Field(
-        description="The most promised RRU that reservations did not hold at a time of the period; null: not watched"
+        description="The most of the RRU asked for that reservations did not hold at a time of the period; null: not "
+        "watched"
     )
 
 
@@ -54,7 +57,7 @@ def get_region_history(
     context: Context,
     days: Annotated[int, Query(ge=1, le=_DAYS_MAX, description="The last days, today included")] = 30,
 ) -> RegionHistoryOut:
-    """Tell what reservations were promised and lacked, and how many servers moved each day."""
+    """Tell what reservations asked for and lacked, and how many servers moved each day."""
     with context.database.snapshot() as tx:
         found = load_region_history(tx, region, days=days, now=context.clock.now())
     values = {name: getattr(found, name) for name in RegionHistoryOut.model_fields if name != "region"}

@@ -1,4 +1,4 @@
-"""The past of a region: held against promised, and moves and preemptions a day. The region's page fetches it when it is
+"""The past of a region: asked for and held, and moves and preemptions a day. The region's page fetches it when it is
 shown, because it reads the history of every reservation.
 """
 
@@ -32,7 +32,7 @@ def past_of(visit: Visit, path: str) -> tuple[dict[str, Any], Table]:
     table = _table(visit, found["days"])
     return {
         "held": _held(found),
-        "held_legend": legend([("f6", "promised"), ("f1", "held of it, at the worst moment of each step")]),
+        "held_legend": legend([("f6", "asked for"), ("f1", "held of it, at the worst moment of each step")]),
         "worst": _worst(found),
         "moves": columns_svg("Moves and preemptions a day", days, (_MOVES, _PREEMPTIONS)),
         "moves_legend": legend([("f1", "moves that began"), ("f5", "of them, preemptions of servers in use")]),
@@ -48,10 +48,10 @@ def _held(found: Json) -> object:
     rows = [*periods, periods[-1]]
     kept = [None if one["missing_rru"] is None else one["capacity_rru"] - one["missing_rru"] for one in rows]
     lines = [
-        Series("promised", "l6", [one["capacity_rru"] for one in rows], dashed=True),
+        Series("asked for", "l6", [one["capacity_rru"] for one in rows], dashed=True),
         Series("held of it", "l1", kept),
     ]
-    return lines_svg("Promised and held, RRU", times, lines)
+    return lines_svg("Asked for and held, RRU", times, lines)
 
 
 def _worst(found: Json) -> Json | None:

@@ -1,4 +1,4 @@
-"""The reservations of a region, and one of them: promised, target and held, its map, its past, and why."""
+"""The reservations of a region, and one of them: asked for, granted, target and held, its map, its past, and why."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from services.pages.api import ApiProblem, Json
 from services.pages.parts.pictures import Part, Series, bar_svg, legend, lines_svg
 from services.pages.parts.place_map import reservation_map
 from services.pages.parts.table import Choice, Column
-from services.pages.parts.words import parse_moment, spaced
+from services.pages.parts.words import number, parse_moment, spaced
 from services.pages.views.explanation import explained_when, explanation
 from services.pages.views.listing import Listing, values_of_rows
 from services.pages.views.return_reservation import asked_to_return, return_it
@@ -44,7 +44,13 @@ def _columns(visit: Visit) -> list[Column]:
         Column("name", "Reservation", lambda r: r["name"], lambda r: link_markup(_path(region, r["name"]), r["name"])),
         Column("owner", "Owner", lambda r: r["owner"]),
         Column("phase", "Phase", lambda r: status(r, "phase"), lambda r: badge_of(status(r, "phase"))),
-        Column("promised", "Promised RRU", lambda r: r["spec"]["capacity_rru"], number=True),
+        Column(
+            "promised",
+            "Capacity RRU",
+            lambda r: r["spec"]["capacity_rru"],
+            number=True,
+            hint="Asked for, and promised as far as it is granted",
+        ),
         Column("target", "Target RRU", lambda r: status(r, "target_rru"), number=True, hint="Once all moves are done"),
         Column("held", "Held RRU", lambda r: status(r, "held_rru"), number=True, hint="Joined and up"),
         Column(
@@ -55,7 +61,13 @@ def _columns(visit: Visit) -> list[Column]:
             hint="Without its largest MSB",
         ),
         Column("short", "Short RRU", lambda r: status(r, "shortfall_rru"), number=True, hint="Of the targets"),
-        Column("ready", "Holds its promise", lambda r: _condition(r, "Ready")["status"], _ready),
+        Column(
+            "ready",
+            "Holds its capacity",
+            lambda r: _condition(r, "Ready")["status"],
+            _ready,
+            hint="While a request waits, also what was granted of it",
+        ),
     ]
 
 
@@ -246,7 +258,7 @@ def _survived(spec: Json) -> list[str]:
 
 
 def _past(intervals: list[Json], now: datetime, *, survives: bool) -> Markup | None:
-    """Return what it held and was promised over the last 30 days; None if that is not known."""
+    """Return what it asked for and held over the last 30 days; None if that is not known."""
     shown = [one for one in reversed(intervals) if parse_moment(one["until_at"]) > now - PAST]
     if not shown:
         return None
@@ -256,10 +268,10 @@ def _past(intervals: list[Json], now: datetime, *, survives: bool) -> Markup | N
         return None
     rows = [*shown, shown[-1]]
     lines = [
-        Series("promised", "l6", [one["capacity_rru"] for one in rows], dashed=True),
+        Series("asked for", "l6", [one["capacity_rru"] for one in rows], dashed=True),
         Series("held" + (" after MSB loss" if survives else ""), "l1", [one[field] for one in rows]),
     ]
-    return lines_svg("Promised and held, RRU", times, lines)
+    return lines_svg("Asked for and held, RRU", times, lines)
 
 
 def _condition(row: Json, kind: str) -> Json:
@@ -271,9 +283,11 @@ def _ready(row: Json) -> Markup:
     condition = _condition(row, "Ready")
     kind = {"True": "good", "False": "warn"}.get(condition["status"], "")
     kind = "bad" if condition["reason"] == "CapacityLost" else kind
-    return Markup('<span class="badge {}" title="{}">{}</span>').format(
+    badge = Markup('<span class="badge {}" title="{}">{}</span>').format(
         kind, condition["message"], spaced(condition["reason"])
     )
+    granted, asked = row["status"]["granted_rru"], row["spec"]["capacity_rru"]
+    return badge + (f" {number(granted)} of {number(asked)} granted" if granted < asked else "")
 
 
 def _path(region: str, name: str) -> str:

@@ -35,11 +35,18 @@ from services.portal.api.reservation_out import further_losses, ready_condition
 
 
 def explanation_out(
-    e: Explanation, reservation: Reservation, history: ReadinessHistory, motion: ReservationMotion
+    e: Explanation,
+    reservation: Reservation,
+    history: ReadinessHistory,
+    motion: ReservationMotion,
+    granted_rru: float | None,
 ) -> ExplanationOut:
-    """Return the explanation of a reservation as JSON, with the capacity that it holds now."""
-    last, ready = e.last_solve, ready_condition(reservation, history, motion)
-    held = ready_condition(reservation, history, ReservationMotion()).message
+    """Return the explanation of a reservation as JSON, with the capacity that it holds now.
+
+    granted_rru   as in `reservation_out`
+    """
+    last, ready = e.last_solve, ready_condition(reservation, history, motion, granted_rru=granted_rru)
+    held = ready_condition(reservation, history, ReservationMotion(), granted_rru=granted_rru).message
     now = f"Now it {held[0].lower()}{held[1:]} {motion.message}".rstrip()
     return ExplanationOut(
         summary=paragraph(e, now=now) if reservation.spec.guest_of is None else _of_guest(e, reservation, now),

@@ -132,7 +132,7 @@ class ExplanationOut(ResponseModel):
     held_after_further_losses: list[FurtherLossOut] = Field(
         description="The worst loss of each further kind of domain in survives_loss_of"
     )
-    ready: Condition = Field(description="Whether the servers that it holds now keep the promise")
+    ready: Condition = Field(description="Whether the servers that it holds now give what it asks for")
     waits: DepartureWaitOut | None = Field(
         description="Servers that may not leave the reservation yet, and the cause; null: all may leave"
     )

@@ -1,4 +1,4 @@
-"""`/v1/reservations/{id}/history`: what it held and was promised, over the last 90 days."""
+"""`/v1/reservations/{id}/history`: what it asked for and held, over the last 90 days."""
 
 from __future__ import annotations
 
@@ -30,12 +30,14 @@ class ReadinessIntervalOut(ResponseModel):
         description="Status of the condition Ready; Unknown: no promise, or the platform did not look"
     )
     reason: Readiness = Field(description="Reason of the condition Ready; NotWatched: the platform was down")
-    capacity_rru: float = Field(description="Promised RRU")
+    capacity_rru: float = Field(
+        description="RRU asked for. They are promised once they are granted, and no record says when that was"
+    )
     held_rru: float | None = Field(description="RRU of the servers that had joined it and were up; null: not watched")
     held_after_msb_loss_rru: float | None = Field(
         description="RRU of the same servers without the MSB that gave most; null: not watched"
     )
-    observed_generation: int = Field(description="Generation of the spec that promised it")
+    observed_generation: int = Field(description="Generation of the spec that asked for it")
 
 
 @router.get("/{reservation_id}/history", operation_id="list_reservation_history", responses=problems(404))

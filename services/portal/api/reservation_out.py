@@ -26,8 +26,9 @@ class Condition(ResponseModel):
     """One condition: true, false, or unknown yet."""
 
     type: Literal["Granted", "Ready", "Booked"] = Field(
-        description="Granted: the target bindings meet the spec. Ready: the servers that it holds now keep the "
-        "promise. Booked, only before it begins: the servers that are kept for it meet the spec when it starts"
+        description="Granted: the target bindings meet the spec. Ready: the servers that it holds now give "
+        "what it asks for, of which only the granted part is promised. Booked, only before it begins: the servers that "
+        "are kept for it meet the spec when it starts"
     )
     status: Literal["True", "False", "Unknown"]
     reason: str = Field(description="Identifier to match on")
@@ -156,7 +157,7 @@ def reservation_out(
             phase=_phase(reservation),
             conditions=[
                 _granted(reservation),
-                ready_condition(reservation, history, motion),
+                ready_condition(reservation, history, motion, granted_rru=granted_rru),
                 *([booked_condition(reservation)] if _phase(reservation) is ReservationPhase.SCHEDULED else []),
             ],
             booked_servers=0 if reservation.booking is None else reservation.booking.servers,
@@ -194,14 +195,19 @@ def _phase(reservation: Reservation) -> ReservationPhase:
     return ReservationPhase.PENDING if reservation.finding is None else reservation.finding.phase
 
 
-def ready_condition(reservation: Reservation, history: ReadinessHistory, motion: ReservationMotion) -> Condition:
-    """Return the condition that servers keep the promise now. It follows from the numbers beside it. Its time is
-    recorded. The message tells of urgent departures, because these use the embedded buffer.
+def ready_condition(
+    reservation: Reservation, history: ReadinessHistory, motion: ReservationMotion, *, granted_rru: float | None
+) -> Condition:
+    """Return the condition that servers give what is asked for now. It follows from the numbers beside it. Its time is
+    recorded. The message says how much of a waiting request is promised. It tells of urgent departures, because these
+    use the embedded buffer.
+
+    granted_rru   as in `reservation_out`
     """
-    held, promised, last = reservation.held, reservation.spec.capacity_rru, history.last
+    held, asked, last = reservation.held, reservation.spec.capacity_rru, history.last
     state = readiness_of(
         held,
-        capacity_rru=promised,
+        capacity_rru=asked,
         is_promised=not reservation.scheduled and reservation.deleted_at is None,
         generation=reservation.generation,
         last=last,
@@ -211,20 +217,23 @@ def ready_condition(reservation: Reservation, history: ReadinessHistory, motion:
     elif state is Readiness.HELD:
         kinds = reservation.spec.kinds_survived
         loss = f" after the loss of any one {' or '.join(kinds)}" if kinds else ""
-        message = f"Holds {_amounts(held, promised, survive=True)}{loss}."
+        message = f"Holds {_amounts(held, asked, survive=True)}{loss}."
     elif state is Readiness.SURVIVES_LOSS:
         lost = next(one.kind for one in held.survived if one.is_loss)
-        message = f"Holds {_amounts(held, promised, survive=False)} while one {lost} is down or in maintenance."
+        message = f"Holds {_amounts(held, asked, survive=False)} while one {lost} is down or in maintenance."
     else:
         loss = f" after the loss of {held.worst.words}" if held.worst is not None else ""
-        scarce = held.scarce(promised)
+        scarce = held.scarce(asked)
         if scarce is not None:
             loss = " after its worst loss" if held.worst is not None else ""
-        before = "It held its promise before and lost servers. " if state is Readiness.CAPACITY_LOST else ""
+        lost = f"It held {'its promise' if granted_rru is None else 'as much'} before and lost servers. "
+        before = lost if state is Readiness.CAPACITY_LOST else ""
         message = (
-            f"Holds {_scarcest(held, promised, scarce)}{loss}. {before}The targets give "
+            f"Holds {_scarcest(held, asked, scarce)}{loss}. {before}The targets give "
             f"{_given(reservation.target, scarce)}: `plimsoll get moves` shows the servers on their way."
         )
+    if granted_rru is not None and state is not Readiness.NOTHING_PROMISED:
+        message = f"{message} {_promised(granted_rru, asked)}"
     if motion.urgent is not None:
         message = f"{message} {motion.urgent.message}"
     return Condition(
@@ -237,9 +246,16 @@ def ready_condition(reservation: Reservation, history: ReadinessHistory, motion:
     )
 
 
-def _amounts(held: Coverage, promised_rru: float, *, survive: bool) -> str:
+def _promised(granted_rru: float, asked_rru: float) -> str:
+    """Return how much of a waiting request is promised, as a sentence."""
+    if granted_rru == 0:
+        return f"None of the {asked_rru:g} RRU asked for is granted yet, so none is promised."
+    return f"{granted_rru:g} of the {asked_rru:g} RRU asked for are granted, and only these are promised."
+
+
+def _amounts(held: Coverage, asked_rru: float, *, survive: bool) -> str:
     """Return what is held of the RRU and of each resource, with or without the worst loss."""
-    parts = [f"{held.left_rru if survive else held.total_rru:g} of {promised_rru:g} RRU"]
+    parts = [f"{held.left_rru if survive else held.total_rru:g} of {asked_rru:g} RRU"]
     parts += [
         f"{one.left if survive else one.total:g} of {one.asked:g} {unit_in_words(one.resource)}"
         for one in held.resources
@@ -247,10 +263,10 @@ def _amounts(held: Coverage, promised_rru: float, *, survive: bool) -> str:
     return " and ".join(parts)
 
 
-def _scarcest(held: Coverage, promised_rru: float, scarce: HeldResource | None) -> str:
+def _scarcest(held: Coverage, asked_rru: float, scarce: HeldResource | None) -> str:
     """Return what is left after the worst loss, of the RRU or of the resource that lacks most."""
     if scarce is None:
-        return f"{held.left_rru:g} of {promised_rru:g} RRU"
+        return f"{held.left_rru:g} of {asked_rru:g} RRU"
     return f"{scarce.left:g} of {scarce.asked:g} {unit_in_words(scarce.resource)}"
 
 

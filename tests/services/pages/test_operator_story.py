@@ -14,7 +14,7 @@ def test_an_operator_decides_pauses_and_asks_about_maintenance_by_keyboard(visit
     world.live(1)
     page = visitor.log_in(world.operator)
     press(page, link(page, "west"))
-    expect(page.get_by_role("heading", name="Held against promised")).to_be_visible()
+    expect(page.get_by_role("heading", name="Asked for and held")).to_be_visible()
     expect(page.get_by_role("img", name="Moves and preemptions a day")).to_be_visible()
     assert serious(page) == []
     press(page, link(page, "7 days"))

@@ -41,7 +41,8 @@ def test_a_reservation_shows_its_four_numbers_and_its_margin(log_in, world, api)
     assert "worst" in said, "the row of the worst MSB is marked"
     ready = status["conditions"][1]["message"].replace("`", " ")  # commands are elements
     assert " ".join(ready.split()) in said
-    assert "Held against promised" in said
+    assert "Asked for and held" in said
+    assert "of 30 days whole" in said
 
 
 def test_a_reservation_explains_itself_and_a_server(log_in, world, api) -> None:
@@ -114,7 +115,7 @@ def test_a_table_filters_by_url_and_comes_as_csv(log_in, world) -> None:
     found = browser.get("/regions/west/reservations?owner=ads&q=serving&format=csv")
     assert found.headers["content-type"].startswith("text/csv")
     rows = list(csv.DictReader(io.StringIO(found.text)))
-    assert [(row["Reservation"], row["Promised RRU"]) for row in rows] == [("ads/serving", "18.0")]
+    assert [(row["Reservation"], row["Capacity RRU"]) for row in rows] == [("ads/serving", "18.0")]
     nothing = browser.get("/regions/west/reservations?q=nothing").text
     assert "No row passes these filters." in nothing
 

@@ -23,8 +23,11 @@ def test_the_region_names_what_is_amiss_with_its_page(log_in, world, api) -> Non
     assert 'href="/regions/west/reservations/batch"' in page
     assert re.search(r"changes wait for a decision: [^.]*\bcrawl\b", page), "beside the moves below a promise"
     assert "moves below a promise" in page
-    promised = round(summary["readiness"]["capacity_rru"])
-    assert f"{promised} RRU promised" in text_of(page)
+    asked = round(summary["readiness"]["capacity_rru"])
+    assert f"{asked} RRU asked for granted or not" in text_of(page)
+    assert "reservations hold what they ask for" in text_of(page)
+    assert "promised" not in text_of(page).partition("Map")[0], "batch is in these figures, and waits"
+    assert "RRU asked for" in text_of(log_in(world.viewer).get("/regions").text)
     assert "plimsoll status west" in page
     assert 'href="/json/v1/regions/west/summary?places=true"' in page
 
@@ -51,6 +54,10 @@ def test_the_past_of_a_region_is_fetched_and_comes_as_csv(log_in, world, api) ->
     part = browser.get("/regions/west?days=7&past=1", headers={"HX-Request": "true"}).text
     assert "Moves and preemptions a day</h3>" in part
     assert "<h1" not in part, "only the past"
+    assert "promised" not in part, "batch waits, and the records do not tell what is granted"
+    said = " ".join(re.sub(r"<[^>]+>", " ", part).split())
+    assert "Asked for and held" in said
+    assert "A request counts whole, granted or not." in said
     days = api.get("/v1/regions/west/history", params={"days": 7}).json()["days"]
     found = browser.get("/regions/west?days=7&past=1&format=csv&table=days").text
     rows = list(csv.DictReader(io.StringIO(found)))

@@ -4,9 +4,11 @@ import csv
 import io
 import re
 from html import unescape
+from unittest.mock import Mock
 
 import pytest
 
+from services.pages.views.reservations import RESERVATIONS
 from tests.builders.pages_world import RRU
 from tests.services.pages.test_pages import text_of
 
@@ -182,7 +184,31 @@ def test_a_request_that_waits_says_how_much_of_it_was_granted(log_in, world, api
     assert "0 of 240 RRU are granted; the other 240 wait until all of them are there." in page
     assert "240 RRU asked for" in page
     assert "mark: asked for" in page
+    assert "None of the 240 RRU asked for is granted yet, so none is promised." in page
+    assert "Dashed: asked for, and promised once it is granted." in page
     granted = text_of(browser.get("/regions/west/reservations/web").text)
     assert "are granted;" not in granted
     assert "24 RRU promised" in granted
     assert "mark: promised" in granted
+
+
+def test_the_list_calls_only_what_was_granted_a_promise(log_in, world) -> None:
+    page = log_in(world.viewer).get("/regions/west/reservations").text
+    rows = {row.split()[0]: row for row in map(said, re.findall(r"<tr>(.*?)</tr>", page, re.DOTALL))}
+    assert "0 of 240 granted" in rows["batch"]
+    assert "of 24 granted" not in rows["web"]
+    assert {"Promised RRU", "Holds its promise"}.isdisjoint(re.findall(r">\s*([^<>]+?)\s*<", page))
+    assert "Capacity RRU" in said(page)
+    assert "Holds its capacity" in said(page)
+
+
+@pytest.mark.parametrize(
+    ("granted_rru", "cell"), [(0.0, "Not there yet 0 of 150 granted"), (100.0, "Not there yet 100 of 150 granted")]
+)
+def test_a_listed_request_that_waits_has_what_was_granted_of_it(granted_rru: float, cell: str) -> None:
+    ready = {"type": "Ready", "status": "False", "reason": "NotThereYet", "message": ""}
+    row = {"spec": {"capacity_rru": 150.0}, "status": {"conditions": [ready], "granted_rru": granted_rru}}
+    [column] = [one for one in RESERVATIONS.columns(Mock()) if one.title == "Holds its capacity"]
+    assert [said(str(one)) for one in column.cells([row])] == [cell]
+    row["status"]["granted_rru"] = 150.0
+    assert [said(str(one)) for one in column.cells([row])] == ["Not there yet"]

@@ -109,6 +109,9 @@ def test_more_than_is_free_is_degraded_and_more_than_there_is_is_rejected(client
         "late": (0, 30),
     }
     assert reservation["status"]["granted_rru"] == 0
+    said = {name: one["conditions"][1]["message"] for name, one in listed.items()}
+    assert "None of the 30 RRU asked for is granted yet" in said["late"]
+    assert "granted" not in said["big"]
 
     spec = spec | {"capacity_rru": 4000}
     client.post("/v1/reservations", json={"region": "west", "name": "huge", "owner": "team", "spec": spec})

@@ -1,6 +1,6 @@
 """Test over REST what a reservation held: its status, its pages, and the condition Ready."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 import sqlalchemy as sa
@@ -9,6 +9,7 @@ from fastapi.testclient import TestClient
 from libs.reconcile.clock import SystemClock
 from libs.store.platform.database import Database
 from services.mover.reconcilers.watch_reservations import WatchReservations
+from tests.builders.granted import ask
 from tests.builders.stored import read, reservation_id
 
 
@@ -62,6 +63,48 @@ def test_a_loss_is_told_at_once_and_its_time_once_it_is_recorded(
     ready = ready_of(client.get(f"/v1/reservations/{old}").json()["status"])
     assert ready["last_transition"] == newest["from_at"] == first["until_at"]
     assert (newest["reason"], newest["held_rru"]) == ("CapacityLost", 1)
+
+
+@pytest.mark.parametrize(
+    ("requests", "said", "before"),
+    [
+        (
+            [("create", 2, "degraded")],
+            "None of the 2 RRU asked for is granted yet, so none is promised.",
+            "It held as much before and lost servers.",
+        ),
+        (
+            [("create", 1, "granted"), ("resize", 2, "degraded")],
+            "1 of the 2 RRU asked for are granted, and only these are promised.",
+            "It held as much before and lost servers.",
+        ),
+        ([("create", 2, "granted")], "", "It held its promise before and lost servers."),
+    ],
+)
+def test_ready_calls_only_what_was_granted_a_promise(
+    client: TestClient,
+    database: Database,
+    old: int,
+    look: Callable[[], None],
+    requests: Sequence[tuple[str, float, str]],
+    said: str,
+    before: str,
+) -> None:
+    ask(database, requests, name="old")
+    look()
+    ready = ready_of(client.get(f"/v1/reservations/{old}").json()["status"])
+    assert (ready["reason"], ready["message"]) == ("Held", f"Holds 2 of 2 RRU. {said}".rstrip())
+    with database.write() as tx:
+        tx.execute(sa.text("UPDATE servers SET unavailability = 'unplanned' WHERE name = 'server-00'"))
+    ready = ready_of(client.get(f"/v1/reservations/{old}").json()["status"])
+    assert ready["reason"] == "CapacityLost"
+    assert ready["message"].startswith(f"Holds 1 of 2 RRU. {before} The targets give 1: ")
+    assert ready["message"].endswith(said or "`plimsoll get moves` shows the servers on their way.")
+    [listed] = client.get("/v1/reservations", params={"name": "old"}).json()["items"]
+    assert ready_of(listed["status"])["message"] == ready["message"]
+    explained = client.get(f"/v1/reservations/{old}/explain").json()
+    assert explained["ready"]["message"] == ready["message"]
+    assert said in explained["summary"]
 
 
 def test_pages_are_followed_by_cursor(
