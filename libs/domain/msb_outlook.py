@@ -18,8 +18,8 @@ class LossGround:
     spare             (M,) int   those that are in a shared buffer and up
     reservation       (R,) str   names
     owner             (R,) str
-    capacity_rru      (R,) RRU   promised
-    survives          (R,) bool  whether the promise holds after the loss of any one MSB
+    capacity_rru      (R,) RRU   asked for, granted or not
+    survives          (R,) bool  whether it is to be there after the loss of any one MSB
     held_rru          (R, M) RRU capacity of the servers that are up and have joined
     """
 
@@ -38,11 +38,11 @@ class LossGround:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShortAfterLoss:
-    """A reservation that would hold less than it is promised.
+    """A reservation that would hold less than it asks for.
 
-    survives_msb_loss  whether it is promised to survive the loss
+    survives_msb_loss  whether it asks to survive the loss
     lost_rru           RRU that it holds in the MSB
-    missing_now_rru    RRU that it lacks of its promise before the loss
+    missing_now_rru    RRU that it lacks before the loss
     missing_rru        RRU that it would lack after the loss
     """
 
@@ -60,8 +60,8 @@ class MsbOutlook:
     """The outlook for the loss of one MSB.
 
     reservations   guaranteed reservations that hold servers in it
-    broken         reservations in `short` that are promised to survive the loss
-    missing_rru    RRU that the loss adds to what reservations lack of their promises
+    broken         reservations in `short` that ask to survive the loss
+    missing_rru    RRU that the loss adds to what reservations lack
     short          most missing RRU first
     """
 

@@ -32,7 +32,7 @@ class HardwareTypeSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorstReservation:
-    """A reservation that did not hold its promise for some of the last 30 days. last: its last record."""
+    """A reservation that did not hold what it asks for, for some of the last 30 days. last: its last record."""
 
     reservation_id: int
     name: str

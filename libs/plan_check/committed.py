@@ -88,8 +88,8 @@ def off_affinity_rru(q: TouchedReservations, load: Floats, policy: RegionPolicy)
 
 
 def shorter(capacity_rru: Floats, before: Floats, after: Floats) -> Bools:
-    """Return a mask of the reservations that end below their promise and below what they had. Differences by rounding
-    do not count.
+    """Return a mask of the reservations that end below what they ask for and below what they had. Differences by
+    rounding do not count.
     """
     rounding = ROUNDING * capacity_rru + 1e-12
     return np.asarray(after > np.where(before > rounding, before + rounding, rounding))
@@ -105,8 +105,8 @@ def check_committed(
     power     the limits on power, and what each change adds; None: there are none
 
     - No kept change is of a server that changed, or of one that is down, leaving or useless where it would go.
-    - No reservation ends below both its promise and what it had, except as planned. The penalty of a reservation, or
-      the sum of all if the policy does not fix first, does not grow.
+    - No reservation ends below both what it asks for and what it had, except as planned. The penalty of a reservation,
+      or the sum of all if the policy does not fix first, does not grow.
     - No reservation comes above a hard limit on one domain, or further above it, or gets more servers beyond the most
       domains.
     - No reservation gives up servers that are leaving before others cover it.

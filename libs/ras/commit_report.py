@@ -136,6 +136,6 @@ def _reason(changes: PlanChanges, settled: Settled, r: int, why: Why) -> str:
     ]
     cause = " and ".join(filter(None, causes)) or "it needs more, or has less, than when the solve began"
     return (
-        f"It keeps servers that the plan gave away, because {cause}: it would have ended below both its promise of "
-        f"{q.capacity_rru[r]:.6g} RRU and what it had."
+        f"It keeps servers that the plan gave away, because {cause}: it would have ended below both the "
+        f"{q.capacity_rru[r]:.6g} RRU that it asks for and what it had."
     )

@@ -26,7 +26,7 @@ class Why(IntEnum):
 
     NOT_DROPPED = 0
     SHORT = 1
-    """Without the server, its reservation would end below its promise and below the capacity that it had."""
+    """Without the server, its reservation would end below what it asks for and below the capacity that it had."""
     RETIRING = 2
     """The server will be retired, and the servers that are there do not cover its reservation yet."""
     AFFINITY = 3
@@ -62,8 +62,8 @@ class Settled:
 def settle(changes: PlanChanges, policy: RegionPolicy, planned: Floats) -> Settled:
     """Decide which of the changes to commit, so that every reservation is sound.
 
-    A reservation is sound if it does not end below both its promise and the capacity that it had. See `_Ledger` for the
-    other conditions.
+    A reservation is sound if it does not end below both what it asks for and the capacity that it had. See `_Ledger`
+    for the other conditions.
 
     planned   (Q,) RRU by which the checked plan itself makes each reservation shorter. That is allowed only if the
               policy does not fix first and the sum of all penalties does not grow

@@ -91,7 +91,7 @@ def may_begin(ground: MaintenanceGround, *, behind: int | None = None) -> Mainte
         rows = rows[np.argsort(-missing[rows], kind="stable")]
         short = {str(ground.reservation[r]): float(missing[r]) for r in rows}
         told = _list(f"{name} by {rru:.4g} RRU" for name, rru in short.items())
-        what = f"reservations would hold less than they are promised: {told}"
+        what = f"reservations would hold less than they ask for: {told}"
         return MaintenanceAnswer(
             verdict=_REFUSED, reason=MaintenanceReason.WOULD_BE_SHORT, message=what, short_rru=short
         )

@@ -13,7 +13,7 @@ def foresee_msb_losses(ground: LossGround) -> tuple[MsbOutlook, ...]:
     """Return the outlook for each MSB, in the order of the ground.
 
     A reservation is short after the loss of an MSB if it holds servers there, and its servers elsewhere hold less than
-    it is promised. One that is short already, and holds nothing in the MSB, does not count: the loss takes nothing
+    it asks for. One that is short already, and holds nothing in the MSB, does not count: the loss takes nothing
     from it.
     """
     held = ground.held_rru.sum(1)

@@ -32,10 +32,10 @@ from libs.store.telemetry.metric_sources import list_sources
 from libs.store.telemetry.span_batches import count_waiting
 
 _RRU = {
-    "plimsoll_capacity_rru": "Capacity promised to guaranteed reservations",
+    "plimsoll_capacity_rru": "Capacity that guaranteed reservations ask for, granted or not",
     "plimsoll_held_rru": "Capacity that their servers give which have joined and are up",
     "plimsoll_held_after_msb_loss_rru": "Likewise, each without the MSB that gives it most",
-    "plimsoll_missing_rru": "Capacity that reservations which are not ready lack of their promises",
+    "plimsoll_missing_rru": "Capacity that reservations which are not ready lack of what they ask for",
 }
 """Sums of a region, for no reservation alone: owners create reservations, so their series would have no bound."""
 
@@ -145,7 +145,7 @@ def _gauges() -> dict[str, GaugeMetricFamily]:
             ["region", "reason"],
         ),
         "plimsoll_reservations": (
-            "Guaranteed reservations by whether they hold their promise: ready, not_there_yet, capacity_lost",
+            "Guaranteed reservations by whether they hold what they ask for: ready, not_there_yet, capacity_lost",
             ["region", "state"],
         ),
         **{name: (text, ["region"]) for name, text in _RRU.items()},

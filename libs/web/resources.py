@@ -28,7 +28,7 @@ class ResourceStatus(ResponseModel):
     """The amounts of one resource that a reservation asks for and has, in units of the resource."""
 
     resource: str
-    asked: float = Field(description="Promised amount")
+    asked: float = Field(description="Amount asked for, granted or not")
     target: float = Field(description="Amount that its target bindings will give")
     held: float = Field(description="Amount in the servers that have joined it and are up")
     held_after_loss: float = Field(description="Amount in the same servers after the worst loss that it survives")

@@ -28,7 +28,8 @@ class DepartureWaitOut(ResponseModel):
     servers: int
     since: datetime = Field(description="Start of the longest wait")
     level: Level = Field(
-        description="hold: without the next server, it breaks its promise now; survive: only after the loss of an MSB"
+        description="hold: without the next server, it would hold less than keeps_rru now; survive: only after the "
+        "loss of an MSB"
     )
     keeps_rru: float = Field(description="RRU that the reservation must keep at that level")
     lacks_rru: float = Field(

@@ -200,7 +200,7 @@ COLUMNS: dict[Noun, dict[str, str]] = {
         "RESERVATION": "reservation",
         "DAYS": "days",
         "CHANCE": "chance%",
-        "PROMISED": "capacity_rru",
+        "ASKED FOR": "capacity_rru",
         "MISSING": "missing_rru",
         "FATAL MSBS": "fatal_msbs",
         "FATAL PAIRS": "fatal_pairs",

@@ -30,7 +30,7 @@ _WORST = {
     "WHOLE": "availability_30d%",
     "WATCHED": "watched",
     "NOW": "reason",
-    "PROMISED": "capacity_rru",
+    "ASKED FOR": "capacity_rru",
     "HELD": "held_rru",
     "WITHOUT LARGEST MSB": "held_after_msb_loss_rru",
 }
@@ -135,8 +135,8 @@ def _loans_in_words(region: str, loans: list[Json]) -> str:
 
 def _held_in_words(now: Json) -> str:
     """Return what the reservations hold, as a line."""
-    promised = now["ready"] + now["not_there_yet"] + now["capacity_lost"]
-    line = f"{now['ready']} of {promised} hold their promise now: {now['held_rru']:,.1f} RRU held, "
+    begun = now["ready"] + now["not_there_yet"] + now["capacity_lost"]
+    line = f"{now['ready']} of {begun} hold what they ask for now: {now['held_rru']:,.1f} RRU held, "
     line += f"{now['held_after_msb_loss_rru']:,.1f} without the largest MSB of each"
     if now["not_there_yet"]:
         line += f"; {now['not_there_yet']} new or changed and not there yet"

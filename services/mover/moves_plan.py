@@ -43,8 +43,8 @@ class MovesPlan:
     rebind    servers that change their binding without a step
     cancel    moves that no reservation wants any more and that have no running step
     ask       moves whose step to ask the actuator for
-    waits     servers that may not leave yet, because their reservation would fall below its promise; None: the mover is
-              paused, so nothing is known of them
+    waits     servers that may not leave yet, because their reservation would fall below what it must keep; None: the
+              mover is paused, so nothing is known of them
     loans     servers to lend to reservations, and to take back
     below_hold   those of `ask`, by id, that rest on an approval to go below *hold*
     overstay     servers whose loan ended long ago, and that their reservation cannot spare

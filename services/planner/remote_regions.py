@@ -1,4 +1,4 @@
-"""Read the supply and the promises of regions in other installations, from their portals.
+"""Read the supply and the reservations of regions in other installations, from their portals.
 
 A region either says all that a plan needs, or the plan is not made: a part of an answer would look like lost capacity.
 """
@@ -36,7 +36,7 @@ class RegionReading:
     """The answer of a region's portal.
 
     supply         by step, without expected deliveries: the planning input `deliveries` has those
-    promised_rru   reservation -> promised RRU, as libs.store.capacity.promised has it
+    promised_rru   reservation -> RRU asked for, as libs.store.capacity.promised has them
     """
 
     supply: tuple[tuple[TypeSupply, ...], ...]
@@ -49,7 +49,7 @@ class RegionsUnknown(Exception):
     def __init__(self, causes: Mapping[str, str]) -> None:
         said = "; ".join(f"{region}: {causes[region]}" for region in sorted(causes))
         super().__init__(
-            f"The supply and the promises of some regions are not known. {said}. Mend it and ask for a plan again. "
+            f"The supply and the reservations of some regions are not known. {said}. Mend it and ask for a plan again. "
             "Without its portal in PLIMSOLL_PORTALS, the planning input `supply` counts for a region."
         )
 

@@ -195,7 +195,7 @@ def _steps(contents: Mapping[str, bytes], end: datetime, step: timedelta) -> tup
 
 
 def _promised_rru(tx: Transaction, elsewhere: Mapping[str, RegionReading]) -> dict[tuple[str, str], float]:
-    """Return (region, reservation) -> promised RRU, of this installation's regions and of those elsewhere."""
+    """Return (region, reservation) -> RRU asked for, of this installation's regions and of those elsewhere."""
     found = {(region, name): rru for region, one in elsewhere.items() for name, rru in one.promised_rru.items()}
     return found | load_promised_rru(tx)
 

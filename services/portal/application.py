@@ -172,7 +172,7 @@ def refuse_unsound(fleet: FleetSnapshot, changes: PlanChanges, settled: Settled)
     if len(worse):
         names = ", ".join(str(name) for name in changes.touched.name[worse[:_SHOWN_MAX]])
         more = f" and {len(worse) - _SHOWN_MAX} more" if len(worse) > _SHOWN_MAX else ""
-        return outgrown(f"its moves would leave {names}{more} with less than promised")
+        return outgrown(f"its moves would leave {names}{more} with less than asked for")
     return None
 
 

@@ -177,7 +177,7 @@ def append_approved(tx: Transaction, region: Region, approval: Approval, *, acto
 def left_short(
     servers: Sequence[tuple[str, float, bool, int, str, int]], was: Mapping[str, float], rru: Mapping[str, float]
 ) -> list[Cause]:
-    """Return a cause that names the reservations that the new RRUs leave with less than promised. Pure.
+    """Return a cause that names the reservations that the new RRUs leave with less than asked for. Pure.
 
     servers   rows of load_class_servers
     was, rru  the present and the new RRUs of the class
@@ -185,21 +185,21 @@ def left_short(
     Only reservations that would lack more than they lack now count.
     """
     loads: dict[str, list[defaultdict[int, float]]] = {}
-    promises: dict[str, tuple[float, bool]] = {}
+    asked: dict[str, tuple[float, bool]] = {}
     for name, capacity_rru, survives, msb, hardware_type, number in servers:
-        promises[name] = capacity_rru, survives
+        asked[name] = capacity_rru, survives
         before, after = loads.setdefault(name, [defaultdict(float), defaultdict(float)])
         before[msb] += number * was.get(hardware_type, 0.0)
         after[msb] += number * rru.get(hardware_type, 0.0)
     short = {}
     for name, (before, after) in loads.items():
-        lacks = _short(after, *promises[name])
-        if lacks > _short(before, *promises[name]) + ROUNDING * promises[name][0]:
+        lacks = _short(after, *asked[name])
+        if lacks > _short(before, *asked[name]) + ROUNDING * asked[name][0]:
             short[name] = lacks
     if not short:
         return []
     worst = sorted(short, key=lambda name: -short[name])
-    told = ", ".join(f"{name} by {short[name]:.4g} of {promises[name][0]:g} RRU" for name in worst[:_SHOWN_MAX])
+    told = ", ".join(f"{name} by {short[name]:.4g} of {asked[name][0]:g} RRU" for name in worst[:_SHOWN_MAX])
     more = f" and {len(worst) - _SHOWN_MAX} more" if len(worst) > _SHOWN_MAX else ""
     message = f"until a solve has found more servers, these would be short: {told}{more}"
     return [Cause(reason="LeavesShort", message=message, numbers={f"short_rru_{name}": short[name] for name in worst})]

@@ -48,6 +48,18 @@ def test_each_panel_asks_for_metrics_and_labels_that_exist() -> None:
             assert set(re.findall(r"([a-z_]+)\s*(?:=~|!~|!=|=)", selector)) <= label_names(sample), query
 
 
+def test_the_capacity_of_requests_that_wait_is_not_called_promised() -> None:
+    shown = [(one["legendFormat"], panel) for panel in panels() for one in panel["targets"] if of_all(one["expr"])]
+    assert [legend for legend, _ in shown if "asked for" in legend]
+    for legend, panel in shown:
+        assert "promise" not in f"{legend} {panel['title']} {panel['description']}".lower(), legend
+
+
+def of_all(query: str) -> bool:
+    """Return whether a query counts what reservations ask for, granted or not."""
+    return bool({"plimsoll_capacity_rru", "plimsoll_missing_rru", "plimsoll_reservations"} & set(NAME.findall(query)))
+
+
 def test_panels_do_not_overlap() -> None:
     taken: set[tuple[int, int]] = set()
     for panel in panels():

@@ -114,6 +114,9 @@ def test_14_what_happens_to_me_if_an_msb_goes_now(ask: Ask) -> None:
 def test_15_how_probable_it_is_that_i_stay_whole_this_month(ask: Ask, region: str, names: tuple[str, ...]) -> None:
     """Every loss of one and of two MSBs is tried on single servers, and the rates are counted in the events."""
     told = ask.cli("get", "chances", "-w", f"region={region}", "-w", "days=30")["items"]
+    heading = ask.text("get", "chances", "-w", f"region={region}").splitlines()[0]
+    assert "ASKED FOR" in heading, "a request that waits counts too"
+    assert "PROMISED" not in heading
     [seen] = ask.rows(
         """SELECT count(*) AS losses,
         coalesce(sum(extract(epoch FROM coalesce(ended_at, :now) - starts_at)), 0) AS down_s

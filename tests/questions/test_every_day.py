@@ -45,6 +45,9 @@ def test_25_who_is_short_and_what_would_mend_it(ask: Ask) -> None:
     said = ask.text("status", "west")
     assert f"batch ({short['batch']:,.4g} RRU, 0 of 240 granted)" in said
     assert f"web ({short['web']:,.4g} RRU)" in said
+    assert " hold what they ask for now: " in said
+    assert "ASKED FOR" in next(line for line in said.splitlines() if line.startswith("RESERVATION "))
+    assert "promised" not in said.lower(), "batch is in these figures, and waits"
     held = [one for one in ask.servers("west") if one["target"] == "batch" and one["up"]]
     assert short["batch"] == pytest.approx(240 - surviving_rru(held, RRU, survives=False))
     mend = ask.cli("simulate", "west", "--policy", "buffer_cost=1", "--dry-run")

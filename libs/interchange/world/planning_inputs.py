@@ -160,8 +160,8 @@ def _shifts(source: Source, words: Vocabulary, steps: Floats, problems: Problems
 
 
 def _granted(source: Source, words: Vocabulary, steps: Floats, problems: Problems) -> Floats | None:
-    """Return the (T, K, R) granted capacity; None without the table. The planner service writes it from the promises of
-    the regions.
+    """Return the (T, K, R) granted capacity; None without the table. The planner service writes it from the
+    reservations of the regions, granted or not.
     """
     table = WorldTable(
         source,

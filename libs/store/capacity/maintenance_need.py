@@ -1,4 +1,4 @@
-"""Find the reservations that need the servers in planned maintenance back: they hold less than they are promised."""
+"""Find the reservations that need the servers in planned maintenance back: they hold less than they ask for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The promised RRU of all reservations, by region and name."""
+"""The RRU that all reservations ask for, by region and name. Plans take them for promised, granted or not."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ _PROMISED = sa.text("""
 
 
 def load_promised_rru(tx: Transaction) -> dict[tuple[str, str], float]:
-    """Return (region, reservation) -> promised RRU, of guaranteed reservations whose window has begun."""
+    """Return (region, reservation) -> RRU asked for, of guaranteed reservations whose window has begun."""
     return {(row.region, row.reservation): float(row.capacity_rru) for row in tx.execute(_PROMISED)}

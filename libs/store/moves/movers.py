@@ -176,8 +176,8 @@ def note_waits(tx: Transaction, region_id: int, waits: Sequence[DepartureWait], 
     more = f" and of {len(most) - _SHOWN_MAX} more" if len(most) > _SHOWN_MAX else ""
     oldest = min(waits, key=lambda wait: (wait.since, wait.reservation))
     message = (
-        f"Servers that may not leave their reservation yet, because it would fall below its promise: {shown}{more}. "
-        f"The oldest wait: {oldest.message} `plimsoll get waits` lists all."
+        "Servers that may not leave their reservation yet, because it would fall below what it must keep: "
+        f"{shown}{more}. The oldest wait: {oldest.message} `plimsoll get waits` lists all."
     )
     numbers = {
         "servers": sum(wait.servers for wait in waits),

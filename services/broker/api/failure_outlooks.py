@@ -1,4 +1,4 @@
-"""`/v1/regions/{region}/chances` and `/spares`: what failures may do to promises and to spare servers.
+"""`/v1/regions/{region}/chances` and `/spares`: what failures may do to reservations and to spare servers.
 
 See docs/designs/0057.
 """
@@ -28,8 +28,8 @@ class ChanceOut(ResponseModel):
 
     reservation: str
     owner: str
-    survives_msb_loss: bool = Field(description="Whether it is promised to survive the loss of an MSB")
-    capacity_rru: float = Field(description="Promised RRU")
+    survives_msb_loss: bool = Field(description="Whether it asks to survive the loss of an MSB")
+    capacity_rru: float = Field(description="RRU asked for, granted or not")
     missing_rru: float = Field(description="RRU that it lacks now; above 0: it is not whole, and the chance is 0")
     fatal_msbs: int = Field(description="MSBs whose loss alone would leave it short")
     fatal_pairs: int = Field(description="Further pairs of MSBs whose loss at one time would leave it short")

@@ -20,12 +20,12 @@ _NAMED_MAX = 50
 
 
 class ShortAfterLossOut(ResponseModel):
-    """A reservation that would hold less than it is promised."""
+    """A reservation that would hold less than it asks for, granted or not."""
 
     reservation: str
     owner: str
-    survives_msb_loss: bool = Field(description="Whether it is promised to survive the loss of an MSB")
-    capacity_rru: float = Field(description="Promised RRU")
+    survives_msb_loss: bool = Field(description="Whether it asks to survive the loss of an MSB")
+    capacity_rru: float = Field(description="RRU asked for, granted or not")
     lost_rru: float = Field(description="RRU that it holds in the MSB now")
     missing_now_rru: float = Field(description="RRU that it lacks already")
     missing_rru: float = Field(description="RRU that it would lack")
@@ -41,8 +41,8 @@ class MsbLossOut(ResponseModel):
     in_use: int = Field(description="Servers that run containers")
     spare: int = Field(description="Servers of shared buffers that are up")
     reservations: int = Field(description="Guaranteed reservations that hold capacity in it")
-    reservations_short: int = Field(description="Reservations that would hold less than they are promised")
-    broken: int = Field(description="Of them, those that are promised to survive the loss of an MSB")
+    reservations_short: int = Field(description="Reservations that would hold less than they ask for")
+    broken: int = Field(description="Of them, those that ask to survive the loss of an MSB")
     missing_rru: float = Field(description="RRU that the loss adds to what these reservations lack")
     short: list[ShortAfterLossOut] = Field(description="The first `named_max` of them, most missing RRU first")
 
@@ -62,7 +62,7 @@ def get_msb_losses(
         int, Query(ge=0, le=_NAMED_MAX, description="Largest number of reservations to name for each MSB")
     ] = _NAMED_MAX,
 ) -> MsbLossesOut:
-    """Tell for each MSB which reservations would hold less than they are promised if it went now."""
+    """Tell for each MSB which reservations would hold less than they ask for if it went now."""
     with context.database.snapshot() as tx:
         ground = load_loss_ground(tx, region)
     return MsbLossesOut(region=region, items=[_out(one, named_max) for one in foresee_msb_losses(ground)])

@@ -96,29 +96,29 @@ class HardwareTypeSummaryOut(ResponseModel):
 
 class RegionReadinessOut(ResponseModel):
     """The guaranteed reservations of a region when the platform last looked: the capacity that they held and that they
-    were promised.
+    asked for. A request counts whole, granted or not.
     """
 
     watched_until: datetime = Field(description="When the platform last looked")
-    ready: int = Field(description="Reservations that hold their promise")
-    not_there_yet: int = Field(description="New or changed reservations that do not hold their promise yet")
-    capacity_lost: int = Field(description="Reservations that held their promise and lost servers")
-    capacity_rru: float = Field(description="Promised RRU")
+    ready: int = Field(description="Reservations that hold what they ask for")
+    not_there_yet: int = Field(description="New or changed reservations that do not hold it yet")
+    capacity_lost: int = Field(description="Reservations that held it and lost servers")
+    capacity_rru: float = Field(description="RRU asked for, granted or not")
     held_rru: float
     held_after_msb_loss_rru: float = Field(description="Held RRU if each reservation loses the MSB that gives it most")
-    missing_rru: float = Field(description="Promised RRU that reservations do not hold")
+    missing_rru: float = Field(description="RRU asked for that reservations do not hold")
 
 
 class WorstReservationOut(ResponseModel):
-    """A reservation that did not hold its promise for some of the last 30 days."""
+    """A reservation that did not hold what it asks for, for some of the last 30 days."""
 
     reservation_id: int
     name: str
-    availability_30d: float = Field(description="Share of the watched time in which it held its promise")
+    availability_30d: float = Field(description="Share of the watched time in which it held what it asks for")
     watched_30d_s: float
-    ready: ConditionStatus = Field(description="Whether it held its promise when the platform last looked")
+    ready: ConditionStatus = Field(description="Whether it held that when the platform last looked")
     reason: Readiness
-    capacity_rru: float = Field(description="Promised RRU")
+    capacity_rru: float = Field(description="RRU asked for, granted or not, at that look")
     held_rru: float | None
     held_after_msb_loss_rru: float | None
 
@@ -138,7 +138,7 @@ class ShortReservationOut(ResponseModel):
 
     reservation_id: int
     name: str
-    capacity_rru: float = Field(description="Promised RRU")
+    capacity_rru: float = Field(description="RRU asked for, granted or not")
     shortfall_rru: float = Field(description="RRU that the targets lack")
     message: str | None = Field(description="For people: why, by the last finding, and what to do; null: none says so")
 
@@ -149,7 +149,7 @@ class RegionSummaryOut(ResponseModel):
     hardware_types: list[HardwareTypeSummaryOut]
     reservations: int
     degraded: int = Field(description="Reservations whose targets fall short of their capacity")
-    capacity_rru: float
+    capacity_rru: float = Field(description="RRU asked for, granted or not, with shared buffers")
     embedded_buffer_rru: float = Field(
         description="Sum over reservations of the RRU in the domain whose loss takes most, of those that each survives"
     )

@@ -90,7 +90,7 @@ def print_summary(console: Console, summary: Summary) -> None:
     lines = {
         "refused": ", ".join(f"{number} {code}" for code, number in sorted(summary.refused.items())) or "none",
         "reservations": f"{reservations}, {reservations - summary.uncovered} of them whole even if any one MSB is lost",
-        "capacity": f"{summary.capacity_rru:,.0f} RRU promised, {summary.shortfall_rru:,.1f} of them short",
+        "capacity": f"{summary.capacity_rru:,.0f} RRU asked for, {summary.shortfall_rru:,.1f} of them short",
         "buffers": f"{region['embedded_buffer_rru']:,.0f} RRU embedded for the loss of an MSB, "
         f"{region['shared_buffer_rru']:,.0f} shared for random failures",
         "moves": ", ".join(f"{moves.get(status, 0)} {status}" for status in ("done", "cancelled", "failed"))

@@ -71,7 +71,7 @@ def share_svg(parts: Sequence[Part], *, width: float) -> Markup:
 
 
 def lines_svg(title: str, times: Sequence[datetime], series: Sequence[Series], *, height: float = 220.0) -> Markup:
-    """Return lines that stay level until the next time, as promises and held capacity do.
+    """Return lines that stay level until the next time, as asked and held capacity do.
 
     times   at least two, ascending; each series has a value for each
     """

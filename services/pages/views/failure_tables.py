@@ -46,7 +46,7 @@ def of_losses(visit: Visit, region: str, losses: Sequence[Json]) -> Table:
             column("in_use", "In use", "Servers with containers that would stop"),
             column("spare", "Spare", "Servers of shared buffers that would go"),
             column("reservations", "Reservations hit", "Those that hold capacity in it"),
-            Column("broken", "Promise", lambda one: one["broken"], _promise),
+            Column("broken", "Guarded", lambda one: one["broken"], _guarded, hint="Those that ask to survive it"),
             column("missing_rru", "RRU lacking", "That the loss adds to what reservations lack"),
             Column("short", "Who would be short", _short_text, lambda one: _short(region, one)),
         ],
@@ -59,10 +59,10 @@ def of_losses(visit: Visit, region: str, losses: Sequence[Json]) -> Table:
     )
 
 
-def _promise(one: Json) -> Markup:
+def _guarded(one: Json) -> Markup:
     if one["broken"]:
-        return _badge("bad", f"{number(one['broken'])} broken")
-    return _badge("warn", "not guarded") if one["reservations_short"] else _badge("good", "kept")
+        return _badge("bad", f"{number(one['broken'])} short")
+    return _badge("warn", "others short") if one["reservations_short"] else _badge("good", "none short")
 
 
 def _short_text(one: Json) -> str:

@@ -175,7 +175,7 @@ def _reservations(visit: Visit, region: str, report: Json | None) -> Table:
                 lambda row: link_markup(to_region(region, "reservations", row["reservation"]), row["reservation"]),
             ),
             Column("effect", "Effect", lambda row: EFFECTS[row["effect"]][1], _effect_badge),
-            amount("capacity_rru_now", "Promised RRU"),
+            amount("capacity_rru_now", "RRU asked for"),
             amount("capacity_rru", "Would be"),
             amount("short_rru_now", "Short now"),
             amount("short_rru_at_once", "At once", "RRU short before any server moves"),

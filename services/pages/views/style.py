@@ -40,7 +40,7 @@ def show_style(visit: Visit) -> Shown:
     bar = [Part("held", "f1", 410), Part("on its way", "f2", 60), Part("short", "f5", 30)]
     times = [end - timedelta(hours=hours) for hours in range(96, -1, -12)]
     lines = [
-        Series("promised", "l6", [300, 300, 300, 400, 400, 400, 400, 400, 400], dashed=True),
+        Series("asked for", "l6", [300, 300, 300, 400, 400, 400, 400, 400, 400], dashed=True),
         Series("held", "l1", [300, 310, 305, 305, 380, None, None, 412, 412]),
     ]
     return Shown(
@@ -52,7 +52,7 @@ def show_style(visit: Visit) -> Shown:
         values={
             "bar": bar_svg("Capacity of one reservation, RRU", bar, whole=470),
             "bar_legend": legend([(part.colour, part.name) for part in bar]),
-            "lines": lines_svg("Promised and held over four days, RRU", times, lines),
+            "lines": lines_svg("Asked for and held over four days, RRU", times, lines),
             "map": region_map(_places(), "bound", None),
             "margin": reservation_map(_places(), 24, survives=True),
             "errors": {

@@ -24,7 +24,7 @@ class ReservationNameOut(ResponseModel):
     reservation_id: int
     name: str
     owner: str
-    capacity_rru: float = Field(description="Promised RRU")
+    capacity_rru: float = Field(description="RRU asked for, granted or not")
 
 
 @router.get("", operation_id="list_reservation_names")

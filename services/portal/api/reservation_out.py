@@ -98,7 +98,7 @@ class ReservationStatus(ResponseModel):
         description="Share of the watched time of the last 30 days in which Ready was True; null: never watched"
     )
     watched_30d_s: float = Field(
-        description="Seconds of the last 30 days in which something was promised and the platform looked at it"
+        description="Seconds of the last 30 days in which its window had begun and the platform looked at it"
     )
     numbers: dict[str, object] = Field(description="The figures behind the messages of the conditions")
     booked_servers: int = Field(description="Servers that are kept for it until it begins")

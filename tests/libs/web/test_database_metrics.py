@@ -119,7 +119,18 @@ def test_a_region_that_was_never_solved_is_told_by_its_condition_alone(database:
     assert ("plimsoll_last_solve_timestamp_seconds", ("west",)) not in told
 
 
-def test_promised_and_held_are_told_by_region_and_never_by_reservation(database: Database) -> None:
+def test_a_request_that_waits_is_in_no_figure_called_a_promise(database: Database) -> None:
+    registry = CollectorRegistry()
+    registry.register(DatabaseCollector(database))
+    lines = generate_latest(registry).decode().splitlines()
+    told = {line.split()[2]: line for line in lines if line.startswith("# HELP ")}
+    of_all = ("capacity_rru", "missing_rru", "reservations", "reservation_seconds_total")
+    for line in (told[f"plimsoll_{name}"] for name in of_all):
+        assert "promise" not in line, line
+    assert told["plimsoll_capacity_rru"].endswith("ask for, granted or not")
+
+
+def test_asked_for_and_held_are_told_by_region_and_never_by_reservation(database: Database) -> None:
     whole = ReservationSpec(capacity_rru=2, rru={"hw-a": 1.0}, survives_msb_loss=False)
     current = {"server-00": "web", "server-04": "web", "server-01": "db"}
     image = region_image(reservations={"web": whole, "db": whole}, current=current)

@@ -121,6 +121,7 @@ def test_the_embedded_buffer_carries_maintenance_and_no_more(database: Database)
         with pytest.raises(MaintenanceRefused) as refused:
             ask(tx, "rack-00")
         assert refused.value.answer.short_rru == {"web": 1.0}
+        assert refused.value.answer.message == "reservations would hold less than they ask for: web by 1 RRU"
 
 
 def test_requests_queue_in_the_order_of_asking(database: Database, region_id: int) -> None:
@@ -251,6 +252,7 @@ def test_servers_that_are_needed_must_be_back_within_half_an_hour(database: Data
         assert condition is not None
         seen.append((condition.status.value, condition.reason))
         if condition.reason != "NotNeeded":
+            assert condition.message.startswith("Reservations hold less than they ask for while servers are in")
             asked = f"web by 1 RRU. Return the servers of the planned events {event.unavailability_event_id} until "
             assert asked + "2026-11-01 12:35" in condition.message
 

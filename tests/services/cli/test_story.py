@@ -56,7 +56,7 @@ def test_a_region_from_import_to_export(plimsoll: Plimsoll, tmp_path: Path) -> N
     held = document(plimsoll("history", "web", "-o", "json"))
     assert [one["reason"] for one in held["items"]][:1] == ["Held"], held
     assert 0 <= held["availability_30d"] <= 1
-    assert "hold their promise now: " in plimsoll("status", "west").stdout
+    assert "hold what they ask for now: " in plimsoll("status", "west").stdout
 
     why = plimsoll("explain", "web")
     assert "web needs 6 RRU whichever MSB is lost, and its targets give" in why.stdout, why.stderr

@@ -30,7 +30,15 @@ def test_the_loss_of_each_msb_names_who_would_be_short(log_in, world, api) -> No
     rows = re.findall(r'<th scope="row"[^>]*>(msb-\d+)<', page.text)
     assert rows[0] == worst["msb"], "the worst comes first"
     assert 'href="/regions/west/reservations/batch"' in page.text
-    assert "not guarded" in text_of(page.text)
+    said = text_of(page.text)
+    assert "not guarded" in said
+    assert "MSBs whose loss leaves a guarded reservation short" in said
+    assert "less than it asks for, granted or not" in said
+    assert "promise" not in said.partition("Shared buffers")[0].lower(), "batch counts here, and waits"
+    for one in losses:
+        badge = f"{one['broken']} short" if one["broken"] else "others short" if one["short"] else "none short"
+        row = next(row for row in re.findall(r"<tr>(.*?)</tr>", page.text, re.DOTALL) if f">{one['msb']}<" in row)
+        assert f">{badge}<" in row, one["msb"]
 
 
 def test_a_failure_its_replacement_and_the_buffer_are_told(log_in, world, api) -> None:

@@ -138,6 +138,9 @@ def test_the_loss_of_an_msb_names_who_loses(log_in, world, api) -> None:
     assert losers, "a region without free servers loses by it"
     rows = list(csv.DictReader(io.StringIO(browser.get(f"{address}?format=csv").text)))
     assert {row["Reservation"] for row in rows if row["Effect"] == "Loses"} == losers
+    asked = {row["reservation"]: row["capacity_rru_now"] for row in report["reservations"]}
+    assert {row["Reservation"]: float(row["RRU asked for"]) for row in rows} == asked
+    assert asked["batch"] == 240, "it waits"
     assert f"{len(losers)} reservation" in said
     only = csv.DictReader(io.StringIO(browser.get(f"{address}?effect=loses&format=csv").text))
     assert {row["Reservation"] for row in only} == losers

@@ -345,7 +345,7 @@ def test_an_old_server_leaves_only_when_the_new_one_has_joined(database: Databas
     assert mover.moves("server-00") == []
     room = condition(database, RegionConditionType.ROOM_TO_MOVE)
     assert (room.status, room.reason) == (ConditionStatus.FALSE, "CapacityMissing")
-    assert "1 of web" in room.message
+    assert "because it would fall below what it must keep: 1 of web" in room.message
     mover.actuator.say = lambda step: StepState.DONE
     mover.settle()
     assert mover.server("server-01").current_reservation == "web"

@@ -89,13 +89,13 @@ def changing(statement: str) -> Callable[[Transaction, Database], None]:
 @pytest.mark.parametrize(
     ("meanwhile", "what"),
     [
-        (somebody_solved, "its moves would leave fat with less than promised"),
+        (somebody_solved, "its moves would leave fat with less than asked for"),
         (somebody_was_granted, "server-15 of the servers that it binds elsewhere"),
         (somebody_resized, "the reservation fat changed"),
         (changing("UPDATE regions SET policy = policy || '{\"buffer_cost\": 6}'"), "the policy"),
         (
             changing("UPDATE servers SET unavailability = 'unplanned' WHERE name = 'server-00'"),
-            "its moves would leave fat with less than promised",
+            "its moves would leave fat with less than asked for",
         ),
         (
             changing("UPDATE servers SET unavailability = 'unplanned' WHERE name = 'server-15'"),

@@ -126,6 +126,7 @@ def test_a_reservation_keeps_its_server_if_the_new_one_changed(database: Databas
     assert (run.report["changes"], run.report["left_alone"], run.report["shortfall_rru"]) == (0, 1, {})
     assert [(one["reservation"], one["changes"]) for one in run.report["dropped"]] == [("web", 1)]
     assert "1 of the servers that it was to get changed" in run.report["dropped"][0]["reason"]
+    assert "below both the 3 RRU that it asks for and what it had" in run.report["dropped"][0]["reason"]
     assert "as_solved" not in run.report, "the solve saw the same shortfalls"
     assert run.plan_id is not None
     with database.snapshot() as tx:
