@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from services.pages.parts.words import number
 from tests.services.pages.test_pages import text_of
 
 
@@ -23,14 +24,14 @@ def test_the_region_names_what_is_amiss_with_its_page(log_in, world, api) -> Non
     assert 'href="/regions/west/reservations/batch"' in page
     assert re.search(r"changes wait for a decision: [^.]*\bcrawl\b", page), "beside the moves below a promise"
     assert "moves below a promise" in page
-    asked = round(summary["readiness"]["capacity_rru"])
+    asked = number(summary["readiness"]["capacity_rru"])
     assert f"{asked} RRU asked for granted or not" in text_of(page)
     assert "reservations hold what they ask for" in text_of(page)
     assert "promised" not in text_of(page).partition("Map")[0], "batch is in these figures, and waits"
     regions = text_of(log_in(world.viewer).get("/regions").text)
     assert "RRU asked for" in regions
     assert summary["capacity_rru"] > summary["readiness"]["capacity_rru"], "nobody asks for the shared buffers"
-    held = round(summary["readiness"]["held_rru"])
+    held = number(summary["readiness"]["held_rru"])
     assert f" {summary['reservations']} {asked} {held} " in regions, "of the same reservations as what is held"
     assert "plimsoll status west" in page
     assert 'href="/json/v1/regions/west/summary?places=true"' in page
