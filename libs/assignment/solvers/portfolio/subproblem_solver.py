@@ -18,9 +18,12 @@ from libs.mip.model import Model
 WHOLE = 1e-6
 """Tolerance of solvers for whole numbers."""
 SMALL = 300
-"""Most columns of a tree without presolve, and with strong branching. Presolve would take most of the time of a smaller
-one, and loosen its bound a little. A larger one takes up to a hundred times as long without it. And strong branching
-takes most of the time of a larger one, and raises its bound a little.
+"""Most columns of a tree without presolve. Presolve would take most of the time of a smaller one, and loosen its bound
+a little. A larger one takes up to a hundred times as long without it.
+"""
+FEW_NODES = 50
+"""Most nodes of a larger tree without strong branching, which takes most of the time of such a tree, and raises its
+bound a little. A tree of more nodes is to prove something, and seldom ends without it.
 """
 
 
@@ -95,7 +98,7 @@ def _bounded(model: Model, search: CountSearch, until: float, cancelled: Callabl
         heuristics=0.0,
         presolve=not small,
         symmetry=False,
-        strong_branching=small,
+        strong_branching=small or search.nodes_max > FEW_NODES,
         cancelled=cancelled,
     )
     return Answer(x=None, bound=-math.inf if found.infeasible else found.bound, timed_out=found.timed_out)

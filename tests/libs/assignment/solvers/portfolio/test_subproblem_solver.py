@@ -1,0 +1,81 @@
+"""How a subproblem is solved follows from its size."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+from libs.assignment.language.matrices import csc
+from libs.assignment.solvers.portfolio import subproblem_solver as module
+from libs.assignment.solvers.portfolio.subproblem import CountSearch, Subproblem
+from libs.assignment.solvers.portfolio.subproblem_solver import solve_subproblem
+from libs.mip import highs
+from libs.mip.highs import Limits, solve_mip
+from libs.mip.model import Model
+
+
+def covers(columns: int, rows: int = 3) -> Model:
+    """Return the program of the cheapest whole counts that cover each row, as a container covers its capacity."""
+    rng = np.random.default_rng(columns)
+    return Model(
+        cost=rng.uniform(1.0, 2.0, columns),
+        lower=np.zeros(columns),
+        upper=np.full(columns, 3.0),
+        integer=np.ones(columns, np.bool_),
+        row_lower=np.full(rows, 7.3),
+        row_upper=np.full(rows, np.inf),
+        matrix=csc(rng.uniform(0.5, 2.0, (rows, columns))),
+    )
+
+
+def bounded(model: Model, nodes_max: int) -> float:
+    search = CountSearch(
+        start=np.full(len(model.cost), 3.0),
+        counts=0,
+        loose=np.zeros(0, np.int64),
+        nodes_max=nodes_max,
+        absolute_gap=0.0,
+        seed=0,
+    )
+    one = Subproblem(model=model, until=time.perf_counter() + 60.0, search=search, bounds=True)
+    return solve_subproblem(one).bound
+
+
+@pytest.mark.parametrize(
+    ("columns", "nodes", "presolve", "strong"),
+    [(300, 20, False, True), (301, 50, True, False), (301, 51, True, True), (300, 51, False, True)],
+)
+def test_a_large_tree_of_few_nodes_branches_without_solving_both_sides(
+    columns: int, nodes: int, presolve: bool, strong: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = list[dict[str, Any]]()
+
+    def recorded(*some: Any, **named: Any) -> Any:
+        given.append(named)
+        return solve_mip(*some, **named)
+
+    monkeypatch.setattr(module, "solve_mip", recorded)
+    bounded(covers(columns), nodes)
+    assert [(one["presolve"], one["strong_branching"]) for one in given] == [(presolve, strong)]
+
+
+@pytest.mark.parametrize("columns", range(12, 18))
+def test_both_ways_to_branch_prove_the_same_cost(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    model, options, option = covers(columns), list[tuple[str, Any]](), highs._option
+
+    def recorded(solver: Any, name: str, value: Any) -> None:
+        options.append((name, value))
+        option(solver, name, value)
+
+    monkeypatch.setattr(highs, "_option", recorded)
+    strong, plain = (
+        solve_mip(model, Limits(relative_gap=0.0), strong_branching=some, heuristics=0.0) for some in (True, False)
+    )
+    assert options.count(("mip_pscost_minreliable", 0)) == 1, "the solver is told once"
+    assert strong.optimal
+    assert plain.optimal
+    assert plain.objective == pytest.approx(strong.objective, abs=1e-6)
+    assert plain.bound == pytest.approx(strong.bound, abs=1e-6)
