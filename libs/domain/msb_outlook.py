@@ -19,7 +19,7 @@ class LossGround:
     reservation       (R,) str   names
     owner             (R,) str
     capacity_rru      (R,) RRU   asked for, granted or not
-    survives          (R,) bool  whether it is to be there after the loss of any one MSB
+    survives          (R,) bool  whether it asks to survive the loss of any one MSB
     held_rru          (R, M) RRU capacity of the servers that are up and have joined
     """
 

@@ -44,7 +44,7 @@ class Stepped(NamedTuple):
 
 
 class Ahead(NamedTuple):
-    """What has begun beside mending: the whole relaxation without any penalty, or a step if columns follow."""
+    """The work begun beside mending: the whole relaxation without any penalty, or a step if columns follow."""
 
     whole: Beside[Relaxation] | None = None
     step: Beside[Stepped] | None = None
@@ -125,8 +125,7 @@ class Relaxing:
         if not self.shares.separates(self.model):
             return self.whole()
         by_columns = is_by_columns(self.lowered, self.model, self.shares)
-        is_known = self.ahead.step is not None and self.ahead.step.is_over
-        if by_columns and not is_known and self._is_late(STEP_CHANGES):
+        if by_columns and self._is_late(STEP_CHANGES) and not (self.ahead.step and self.ahead.step.is_over):
             return Relaxation.unknown(self.lowered)
         step = None
         if by_columns or is_little_changed(self.lowered, self.begin):

@@ -153,7 +153,7 @@ def _dearest(lowered: Lowered, shares: Shares, slack: Floats, rest: float) -> In
     left = slack.sum() - np.cumsum(slack[order]) + slack[order]
     chosen, counts = order[left > rest], np.bincount(lowered.container, minlength=len(slack))
     if counts[chosen].sum() > COUNTS_MAX:
-        chosen = chosen[np.argsort(-slack[chosen] / counts[chosen], kind="stable")]
+        chosen = chosen[np.argsort(-slack[chosen] / np.maximum(counts[chosen], 1), kind="stable")]
         chosen = chosen[np.cumsum(counts[chosen]) <= COUNTS_MAX]
     return np.asarray(chosen[np.argsort(-counts[chosen], kind="stable")])
 

@@ -27,7 +27,7 @@ TRIES = 500_000
 PATIENCE, PATIENCE_MIN = 10, 20_000_000
 """Number of changes, per count and at least, that must together save what the caller of a descent asks for."""
 EARLY, EARLY_MIN = 20, 2_000_000
-"""Number of changes, per count and at least, after which a descent is near its end: most of what is left is time."""
+"""Number of changes, per count and at least, after which the cost of a long descent is within a percent of its end."""
 UNLIMITED = int(np.iinfo(np.int64).max)
 """Number of changes to evaluate if only the caller ends a descent."""
 
