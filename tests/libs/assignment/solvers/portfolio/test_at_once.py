@@ -25,6 +25,7 @@ from libs.assignment.solvers.portfolio.steps import descent
 from libs.assignment.solvers.portfolio.steps.descent import Walk
 from libs.assignment.solvers.portfolio.subproblem import Answer, Subproblem
 from libs.assignment.solvers.portfolio.subproblem_solver import solve_subproblem
+from libs.assignment.solvers.portfolio.watch import Clock
 from libs.assignment.solvers.portfolio.whole_bound import whole_bound
 from tests.libs.assignment.solvers.portfolio.test_relaxation_by_container import SEARCHED, after_change
 from tests.libs.assignment.solvers.portfolio.test_solver import lowered_world, world
@@ -60,6 +61,14 @@ class Waiting:
         return Later(answer)
 
 
+def told(ends: Callable[[], bool]) -> bool:
+    """Wait until `ends` returns True, and return whether it did."""
+    until = time.perf_counter() + WAIT_S
+    while not ends() and time.perf_counter() < until:
+        time.sleep(0.001)
+    return ends()
+
+
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The number of penalties that each whole relaxation left out, in the order in which they began."""
@@ -78,10 +87,7 @@ def mended_and_relaxed(seed: int, asked: list[int]) -> tuple[Relaxation, Relaxat
     lowered, phases = lowered_world(seed)
 
     def mend() -> Ints:
-        until = time.perf_counter() + WAIT_S
-        while not asked and time.perf_counter() < until:
-            time.sleep(0.001)
-        assert asked, "it begins before mending ends"
+        assert told(lambda: bool(asked)), "it begins before mending ends"
         return phases.mended(lowered.held)
 
     mended, found = phases.mended_and_relaxed(phases.model, mend)
@@ -125,10 +131,7 @@ def test_a_relaxation_that_is_not_needed_is_told_to_end(monkeypatch: pytest.Monk
     over = threading.Event()
 
     def endless(lowered: Any, *_: object, cancelled: Callable[[], bool], **__: object) -> Relaxation:
-        until = time.perf_counter() + WAIT_S
-        while not cancelled() and time.perf_counter() < until:
-            time.sleep(0.001)
-        if time.perf_counter() < until:
+        if told(cancelled):
             over.set()
         return Relaxation.unknown(lowered)
 
@@ -168,10 +171,7 @@ def test_a_step_that_is_late_is_told_to_end(monkeypatch: pytest.MonkeyPatch) -> 
     over = threading.Event()
 
     def endless(*given: Any) -> Stepped:
-        cancelled, until = given[-1], time.perf_counter() + WAIT_S
-        while not cancelled() and time.perf_counter() < until:
-            time.sleep(0.001)
-        if time.perf_counter() < until:
+        if told(given[-1]):
             over.set()
         return stepped(*given)
 
@@ -185,35 +185,21 @@ def test_a_step_is_used_if_it_is_there_before_it_is_late(monkeypatch: pytest.Mon
     lowered, phases = lowered_world(1)
     monkeypatch.setattr(relaxing, "is_by_columns", lambda *_: True)
     monkeypatch.setattr(Relaxing, "_is_late", lambda *_: True)
-    done = threading.Event()
-
-    def recorded(*given: Any) -> Stepped:
-        found = stepped(*given)
-        done.set()
-        return found
-
-    monkeypatch.setattr(relaxing, "stepped", recorded)
-
-    def mend() -> Ints:
-        counts = phases.mended(lowered.held)
-        assert done.wait(WAIT_S)
-        time.sleep(0.05)  # until the thread has handed it over
-        return counts
-
-    _, found = phases.mended_and_relaxed(phases.model, mend)
-    assert np.isfinite(found.bound)
+    clock = Clock(600.0)
+    with relaxing.begun_ahead(lowered, phases.model, phases.shares, clock, phases.pool, None) as ahead:
+        assert ahead.step is not None
+        known = ahead.step.result().step
+        found = phases._relaxed(phases.model, lowered.held, None, ahead)
+    assert found.bound == known.bound
 
 
 def test_a_proof_ends_the_neighbourhoods(monkeypatch: pytest.MonkeyPatch) -> None:
     lowered, phases = lowered_world(1)
     relaxation = relax(lowered, phases.model)
-    asked, ended = list[Ints](), list[float]()
+    asked, ended = list[Ints](), list[bool]()
 
     def until_stopped(search: Search, *given: Any) -> None:
-        stop, until = given[4], time.perf_counter() + WAIT_S
-        while not stop() and time.perf_counter() < until:
-            time.sleep(0.001)
-        ended.append(until - time.perf_counter())
+        ended.append(told(given[4]))
 
     def proves(_: Ints, found: Callable[[], Ints]) -> bool:
         asked.append(found())
@@ -222,7 +208,7 @@ def test_a_proof_ends_the_neighbourhoods(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(Search, "run", until_stopped)
     found = phases.improve(relaxation, lowered.held, relaxation.bound, proves)
     assert phases.proven
-    assert ended[0] > 0
+    assert ended == [True]
     assert phases.cost(found) == phases.cost(asked[0]), "the counts of the proof are the answer"
 
 
