@@ -28,7 +28,12 @@ bound a little. A tree of more nodes is to prove something, and seldom ends with
 
 
 def solve_subproblem(one: Subproblem, cancelled: Callable[[], bool] | None = None) -> Answer:
-    """Return the answer to `one`. It depends on nothing else, unless the time is up or `cancelled` returns True."""
+    """Return the answer to `one`. It depends on nothing else, unless the time is up or `cancelled` returns True.
+
+    Then nothing is begun: many may wait, and each would take a moment to load.
+    """
+    if time.perf_counter() >= one.until or (cancelled is not None and cancelled()):
+        return Answer(x=None, timed_out=True)
     if one.search is not None:
         return (_bounded if one.bounds else _searched)(one.model, one.search, one.until, cancelled)
     return _relaxed(one, cancelled)

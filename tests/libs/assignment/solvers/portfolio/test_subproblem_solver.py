@@ -31,7 +31,7 @@ def covers(columns: int, rows: int = 3) -> Model:
     )
 
 
-def bounded(model: Model, nodes_max: int) -> float:
+def tree(model: Model, nodes_max: int, until: float) -> Subproblem:
     search = CountSearch(
         start=np.full(len(model.cost), 3.0),
         counts=0,
@@ -40,8 +40,7 @@ def bounded(model: Model, nodes_max: int) -> float:
         absolute_gap=0.0,
         seed=0,
     )
-    one = Subproblem(model=model, until=time.perf_counter() + 60.0, search=search, bounds=True)
-    return solve_subproblem(one).bound
+    return Subproblem(model=model, until=until, search=search, bounds=True)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +57,7 @@ def test_a_large_tree_of_few_nodes_branches_without_solving_both_sides(
         return solve_mip(*some, **named)
 
     monkeypatch.setattr(module, "solve_mip", recorded)
-    bounded(covers(columns), nodes)
+    solve_subproblem(tree(covers(columns), nodes, time.perf_counter() + 60.0))
     assert [(one["presolve"], one["strong_branching"]) for one in given] == [(presolve, strong)]
 
 
@@ -79,3 +78,14 @@ def test_both_ways_to_branch_prove_the_same_cost(columns: int, monkeypatch: pyte
     assert plain.optimal
     assert plain.objective == pytest.approx(strong.objective, abs=1e-6)
     assert plain.bound == pytest.approx(strong.bound, abs=1e-6)
+
+
+@pytest.mark.parametrize(("left_s", "cancelled"), [(-1.0, False), (60.0, True)])
+def test_nothing_is_loaded_once_the_time_is_up(left_s: float, cancelled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(highs, "_loaded", lambda *_, **__: pytest.fail("a program was loaded"))
+    until = time.perf_counter() + left_s
+    for one in (tree(covers(12), 20, until), Subproblem(model=covers(12), until=until)):
+        found = solve_subproblem(one, lambda: cancelled)
+        assert found.timed_out
+        assert found.x is None
+        assert found.bound == -np.inf
