@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from libs.assignment.language.arrays import Floats
+from libs.assignment.language.arrays import Bools, Floats
 from libs.assignment.model.lowered import Lowered
 from libs.assignment.solvers.portfolio.containers_of import Shares
 from libs.assignment.solvers.portfolio.submodel import parts_at_prices
@@ -42,6 +42,9 @@ class Alone:
 
     Each solve begins at the vertices of the last one. Only prices have changed since, so it takes a quarter of the
     time.
+
+    kept  (C,) the columns without a value from the last solve: those of containers that were not solved in time, and
+          those of no container
     """
 
     def __init__(self, lowered: Lowered, model: Model, shares: Shares, x: Floats, pool: Pool) -> None:
@@ -54,6 +57,7 @@ class Alone:
         free = np.zeros(len(lowered.classes.size))
         self._subs = list(parts_at_prices(lowered, model, parts, x, free))
         self._bases: list[Basis | None] = [None] * len(self._subs)
+        self.kept: Bools = np.ones(len(x), dtype=np.bool_)
 
     def at(self, rows: Floats, until: float, cancelled: Callable[[], bool] | None = None) -> Wanted:
         """Return what the containers want at the prices of supply in `rows` (N,).
@@ -61,6 +65,7 @@ class Alone:
         until  time.perf_counter() at which to end
         """
         x, rows, timed_out, kind = self.x.copy(), rows.copy(), False, self.lowered.kind
+        self.kept[:] = True
         price = rows[: len(self.lowered.classes.size)]
         waiting = []
         for sub, basis in zip(self._subs, self._bases, strict=True):
@@ -74,4 +79,5 @@ class Alone:
             timed_out |= found.timed_out
             if found.x is not None and found.price is not None and found.optimal:
                 x[sub.columns], rows[sub.rows] = found.x, found.price
+                self.kept[sub.columns] = False
         return Wanted(x=x, rows=rows, timed_out=timed_out)

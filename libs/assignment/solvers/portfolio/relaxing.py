@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from libs.assignment.language.arrays import Ints
+import numpy as np
+
+from libs.assignment.language.arrays import Floats, Ints
 from libs.assignment.model.lowered import Lowered
 from libs.assignment.solvers.portfolio.alone import Alone
 from libs.assignment.solvers.portfolio.beside import Beside
@@ -41,6 +43,16 @@ class Stepped(NamedTuple):
 
     alone: Alone
     step: Relaxation
+
+    def begun_at(self, x: Floats) -> Stepped:
+        """Return the step as if it had begun at the point `x` (C,), which has the columns that it kept.
+
+        Prices and bound do not depend on them. But the counts before mending may pay large penalties. A search that
+        takes these for costs of a relaxation finds nothing to gain.
+        """
+        assert self.step.raw is not None
+        self.alone.x = x
+        return self._replace(step=replace(self.step, raw=np.where(self.alone.kept, x, self.step.raw)))
 
 
 class Ahead(NamedTuple):
@@ -153,8 +165,7 @@ class Relaxing:
 
     def _step(self) -> Stepped:
         if (ahead := self.ahead.step) is not None:
-            found = ahead.result()
-            found.alone.x = self.lowered.point_of(self.begin)
+            found = ahead.result().begun_at(self.lowered.point_of(self.begin))
         else:
             limit_s = RELAXATION_SHARE * self.watch.time_left()
             found = stepped(self.lowered, self.model, self.shares, self.begin, self.pool, limit_s, self.cancelled)

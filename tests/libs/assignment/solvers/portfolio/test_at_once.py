@@ -9,6 +9,8 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from dataclasses import replace
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ import pytest
 
 from libs.assignment import solve
 from libs.assignment.language.arrays import Ints
+from libs.assignment.solvers.portfolio import alone as alone_module
 from libs.assignment.solvers.portfolio import relaxing
 from libs.assignment.solvers.portfolio import unpaid as unpaid_module
 from libs.assignment.solvers.portfolio.neighbourhoods import Search
@@ -28,7 +31,7 @@ from libs.assignment.solvers.portfolio.subproblem_solver import solve_subproblem
 from libs.assignment.solvers.portfolio.watch import Clock
 from libs.assignment.solvers.portfolio.whole_bound import whole_bound
 from tests.libs.assignment.solvers.portfolio.test_relaxation_by_container import SEARCHED, after_change
-from tests.libs.assignment.solvers.portfolio.test_solver import lowered_world, world
+from tests.libs.assignment.solvers.portfolio.test_solver import PARTIES, lowered_world, world
 
 WAIT_S = 60.0
 
@@ -191,6 +194,30 @@ def test_a_step_is_used_if_it_is_there_before_it_is_late(monkeypatch: pytest.Mon
         known = ahead.step.result().step
         found = phases._relaxed(phases.model, lowered.held, None, ahead)
     assert found.bound == known.bound
+
+
+def test_a_container_that_is_late_keeps_its_mended_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    lowered, phases = lowered_world(1)
+    monkeypatch.setattr(relaxing, "is_by_columns", lambda *_: True)
+    monkeypatch.setattr(alone_module, "CONTAINERS", 2)
+    monkeypatch.setattr(relaxing, "COLUMNS_CHANGES", 1e18)  # the step is all that there is time for
+    asked = count()
+
+    def hurried(one: Subproblem, cancelled: Callable[[], bool] | None = None) -> Future[Answer]:
+        return submit(replace(one, until=-np.inf) if next(asked) % 2 else one, cancelled)
+
+    submit = phases.pool.submit
+    monkeypatch.setattr(phases.pool, "submit", hurried)
+    mended, found = phases.mended_and_relaxed(phases.model, lambda: phases.mended(lowered.held))
+    begun, point = lowered.point_of(lowered.held), lowered.point_of(mended)
+    assert found.timed_out
+    assert found.raw is not None
+    of_container = phases.shares.columns.toarray() > 0
+    solved = [k for k in range(PARTIES) if not np.array_equal(found.raw[of_container[:, k]], point[of_container[:, k]])]
+    late = ~of_container[:, solved].any(1)
+    assert 0 < len(solved) < PARTIES
+    assert np.array_equal(found.raw[late], point[late])
+    assert not np.array_equal(begun[late], point[late]), "mending moved some of theirs"
 
 
 def test_a_proof_ends_the_neighbourhoods(monkeypatch: pytest.MonkeyPatch) -> None:
