@@ -63,7 +63,7 @@ def _answer(ground: DrainGround, racks: Sequence[int]) -> MaintenanceAnswer:
             asked=asked,
             underway=(),
             reservation=region.reservation,
-            capacity_rru=_asked(ground, racks),
+            granted_rru=_asked(ground, racks),
             held_rru=region.held_rru.sum(1),
             gone_rru=ground.gone_rru[racks].sum(0),
         )
