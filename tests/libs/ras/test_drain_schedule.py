@@ -1,4 +1,6 @@
-"""The rules of maintenance allow each slot of a schedule, and a left-over rack has no place."""
+"""The rules of maintenance allow each slot of a schedule, and a left-over rack has no place. Each reservation asks for
+more than it holds, and was granted less.
+"""
 
 from datetime import UTC, datetime, timedelta
 
@@ -33,7 +35,7 @@ def drawn(seed, *, asked=()):
         spare=np.zeros(msbs, np.int64),
         reservation=np.array([f"r{i}" for i in range(r)], object),
         owner=np.array(["team"] * r, object),
-        capacity_rru=granted,
+        capacity_rru=total + 5,
         granted_rru=granted,
         survives=np.ones(r, bool),
         held_rru=held,

@@ -10,6 +10,8 @@ from libs.domain.maintenance import MaintenanceReason as Reason
 from libs.domain.region_condition import RegionConditionType
 from libs.domain.reservation import ReservationSpec
 from libs.domain.unavailability import EventState, Unavailability, UnavailabilityEvent, UnavailabilityScope
+from libs.ras.drain_schedule import plan_drains
+from libs.store.capacity.drain_ground import load_drain_ground
 from libs.store.capacity.maintenance import load_ground
 from libs.store.capacity.maintenance_need import load_maintenance_need
 from libs.store.fleet.regions import load_region
@@ -167,6 +169,21 @@ def test_servers_are_needed_back_for_what_was_granted(
     with database.snapshot() as tx:
         need = load_maintenance_need(tx, region_id, now=NOW)
     assert need.short_rru == ({} if short is None else {"web": short})
+
+
+@pytest.mark.parametrize(("requests", "short"), WAITS)
+def test_a_schedule_of_drains_keeps_what_was_granted(
+    database: Database, requests: list[tuple[str, float, str]], short: float | None
+) -> None:
+    store_requests(database, requests)
+    with database.write() as tx:
+        for server in ("server-08", "server-09", "server-10", "server-16", "server-17"):
+            lose(tx, server)  # 13 are held
+    with database.snapshot() as tx:
+        ground = load_drain_ground(tx, "west", racks=["rack-00"], msbs=[], now=NOW)
+    found = plan_drains(ground, begins_at=NOW, ends_at=NOW + 4 * HOUR, each=HOUR, slots_max=9)
+    over = [dict(answer.short_rru) for _, answer in found.unplaced]
+    assert over == ([] if short is None else [{"web": short}])
 
 
 def test_requests_queue_in_the_order_of_asking(database: Database, region_id: int) -> None:
