@@ -58,7 +58,7 @@ class MaintenanceGround:
     asked           (M,) int   servers of the request that are not in maintenance yet
     underway                   planned events that have begun
     reservation     (R,) str   names
-    capacity_rru    (R,) RRU   asked for, granted or not
+    granted_rru     (R,) RRU   promised: what was granted of what is asked for
     held_rru        (R,) RRU   capacity of the servers that are up and have joined
     gone_rru        (R,) RRU   part of `held_rru` in servers of the request, and in servers that a running move takes
                                away
@@ -71,7 +71,7 @@ class MaintenanceGround:
     asked: Ints
     underway: tuple[Underway, ...]
     reservation: Names
-    capacity_rru: Floats
+    granted_rru: Floats
     held_rru: Floats
     gone_rru: Floats
 
@@ -82,7 +82,7 @@ class MaintenanceAnswer:
 
     message     for people: why, and what to do
     waits_for   ids of the events that the maintenance waits for
-    short_rru   reservation -> RRU that the reservation would lack of what it asks for
+    short_rru   reservation -> RRU that the reservation would lack of its promise
     position    place in the queue, from 1; None: the request is not queued
     begins_at   estimated beginning of the maintenance; None: not queued, or not known
     """
@@ -100,7 +100,7 @@ class MaintenanceAnswer:
 class MaintenanceNeed:
     """The need of reservations for servers that are in planned maintenance.
 
-    short_rru   reservation -> RRU that it holds less than it asks for, with servers of it in maintenance; most first
+    short_rru   reservation -> RRU that it holds less than its promise, with servers of it in maintenance; most first
     underway    ids of the planned events that have begun
     """
 

@@ -18,7 +18,8 @@ class LossGround:
     spare             (M,) int   those that are in a shared buffer and up
     reservation       (R,) str   names
     owner             (R,) str
-    capacity_rru      (R,) RRU   asked for, granted or not
+    capacity_rru      (R,) RRU   asked for
+    granted_rru       (R,) RRU   promised: what was granted of it
     survives          (R,) bool  whether it asks to survive the loss of any one MSB
     held_rru          (R, M) RRU capacity of the servers that are up and have joined
     """
@@ -32,24 +33,28 @@ class LossGround:
     reservation: Names
     owner: Names
     capacity_rru: Floats
+    granted_rru: Floats
     survives: Bools
     held_rru: Floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShortAfterLoss:
-    """A reservation that would hold less than it asks for.
+    """A reservation that would hold less than its promise.
 
+    capacity_rru       RRU that it asks for
+    granted_rru        RRU that are promised: what was granted of them
     survives_msb_loss  whether it asks to survive the loss
     lost_rru           RRU that it holds in the MSB
-    missing_now_rru    RRU that it lacks before the loss
-    missing_rru        RRU that it would lack after the loss
+    missing_now_rru    RRU that it lacks of its promise before the loss
+    missing_rru        RRU that it would lack of it after the loss
     """
 
     reservation: str
     owner: str
     survives_msb_loss: bool
     capacity_rru: float
+    granted_rru: float
     lost_rru: float
     missing_now_rru: float
     missing_rru: float
@@ -61,7 +66,7 @@ class MsbOutlook:
 
     reservations   guaranteed reservations that hold servers in it
     broken         reservations in `short` that ask to survive the loss
-    missing_rru    RRU that the loss adds to what reservations lack
+    missing_rru    RRU that the loss adds to what reservations lack of their promises
     short          most missing RRU first
     """
 

@@ -1,5 +1,5 @@
-"""Whether a reservation holds its promise now, and since when. The module defines the states and the rule that decides
-between them. While a request waits, "promise" stands here for all that it asks for, granted or not.
+"""Whether a reservation holds what it asks for now, and since when. The module defines the states and the rule that
+decides between them. While a request waits for servers, only the granted part of it is promised.
 """
 
 from __future__ import annotations
@@ -16,13 +16,15 @@ AVAILABILITY_WINDOW = timedelta(days=30)
 
 
 class Readiness(StrEnum):
-    """The states of a promise, which are the reasons of the condition Ready."""
+    """The states of a reservation, which are the reasons of the condition Ready."""
 
     HELD = "Held"
+    """All that is asked for is held."""
     SURVIVES_LOSS = "SurvivesLoss"
-    """The promise is held although one whole MSB is missing."""
+    """All of it is held although one whole MSB is missing."""
     NOT_THERE_YET = "NotThereYet"
-    """The promise has not been held since the reservation was created or changed."""
+    """Not all of it is held, and no promise was lost: it was not held since the reservation was created or changed, or
+    it waits for its grant."""
     CAPACITY_LOST = "CapacityLost"
     """The promise is not held now, but the same promise was held before."""
     NOTHING_PROMISED = "NothingPromised"
@@ -51,8 +53,8 @@ class ReadinessRecord:
     capacity_rru             asked for, and promised as far as it was granted
     held_rru                 capacity of the reservation's servers that are up; None: not watched
     held_after_msb_loss_rru  `held_rru` without the MSB that gives most of it
-    ready_s                  seconds before from_at, since the history began, in which the promise was held
-    watched_s                seconds before from_at in which something was promised and watched
+    ready_s                  seconds before from_at, since the history began, in which all that was asked for was held
+    watched_s                seconds before from_at in which something was asked for and watched
     """
 
     from_at: datetime
@@ -82,12 +84,21 @@ class ReadinessRecord:
 
 
 def readiness_of(
-    held: Coverage, *, capacity_rru: float, is_promised: bool, generation: int, last: ReadinessRecord | None
+    held: Coverage,
+    *,
+    capacity_rru: float,
+    granted_rru: float,
+    is_promised: bool,
+    generation: int,
+    last: ReadinessRecord | None,
 ) -> Readiness:
-    """Return the state of a promise.
+    """Return the state of a reservation.
 
-    held   coverage of the reservation by its current servers that are up
-    last   last record of the reservation: with it, a lost promise differs from a promise that was never reached
+    held          coverage of the reservation by its current servers that are up
+    capacity_rru  asked for
+    granted_rru   promised: what was granted of it; less only while the request waits for servers
+    is_promised   whether its window has begun, and it was not deleted
+    last          last record of the reservation: with it, a lost promise differs from a promise that was never reached
     """
     if not is_promised:
         return Readiness.NOTHING_PROMISED
@@ -95,9 +106,26 @@ def readiness_of(
         return Readiness.HELD
     if held.keeps(capacity_rru):
         return Readiness.SURVIVES_LOSS
-    was_held = last is not None and last.readiness in (*READY, Readiness.CAPACITY_LOST)
-    same_promise = last is not None and last.observed_generation == generation
-    return Readiness.CAPACITY_LOST if was_held and same_promise else Readiness.NOT_THERE_YET
+    if last is None:
+        return Readiness.NOT_THERE_YET
+    if granted_rru < capacity_rru:
+        is_lost = not held.keeps(capacity_rru, granted_rru) and _was_held(last, granted_rru, held)
+    else:
+        is_lost = last.observed_generation == generation and last.readiness in (*READY, Readiness.CAPACITY_LOST)
+    return Readiness.CAPACITY_LOST if is_lost else Readiness.NOT_THERE_YET
+
+
+def _was_held(last: ReadinessRecord, granted_rru: float, held: Coverage) -> bool:
+    """Return whether the granted part of a request that waits was held at the last record, or was lost by then.
+
+    The grant is older than the request, so the generation of the record does not matter. No record says how much was
+    granted, so the RRU that it has decide.
+    """
+    least = granted_rru * (1.0 - ROUNDING)
+    if last.readiness in READY and last.capacity_rru >= least:
+        return True
+    had_rru = last.held_after_msb_loss_rru if held.survives_msb_loss else last.held_rru
+    return last.readiness is Readiness.CAPACITY_LOST or (had_rru is not None and had_rru >= least)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,14 +140,14 @@ class ReadinessInterval:
 
 @dataclass(frozen=True, slots=True)
 class Availability:
-    """The seconds in which a promise was held, and the seconds in which something was promised and watched."""
+    """The seconds in which all that was asked for was held, and those in which something was asked for and watched."""
 
     ready_s: float = 0.0
     watched_s: float = 0.0
 
     @property
     def share(self) -> float | None:
-        """Return the share of the watched time in which the promise was held; None if the reservation was never
+        """Return the share of the watched time in which all of it was held; None if the reservation was never
         watched.
         """
         return min(self.ready_s / self.watched_s, 1.0) if self.watched_s > 0 else None
@@ -129,7 +157,8 @@ class Availability:
 class RegionReadiness:
     """The guaranteed reservations of a region at the last look: the number of reservations in each state, and sums.
 
-    missing_rru   sum of the capacity that reservations lack
+    capacity_lost  of them, those that hold less than their promise and held it before
+    missing_rru    sum of the capacity that reservations lack of what they ask for
     """
 
     watched_until: datetime

@@ -15,7 +15,8 @@ class Watched:
 
     is_guaranteed  promised to an owner; a shared buffer is not
     is_promised    the reservation's window has begun
-    capacity_rru   asked for, and promised as far as it is granted
+    capacity_rru   asked for
+    granted_rru    promised: what was granted of it
     held           coverage of the reservation by its current servers that are up
     last           last record of the reservation; None: there is no record yet
     """
@@ -24,6 +25,7 @@ class Watched:
     is_guaranteed: bool
     is_promised: bool
     capacity_rru: float
+    granted_rru: float
     generation: int
     held: Coverage
     last: ReadinessRecord | None

@@ -181,17 +181,18 @@ class Coverage:
         """Return the capacity that is left after that loss."""
         return self.total_rru - (0.0 if self.worst is None else self.worst.rru)
 
-    def keeps(self, capacity_rru: float) -> bool:
-        """Return whether the promise of `capacity_rru` is kept. It is kept if the counted servers cover it after the
-        worst loss that the reservation must survive.
+    def keeps(self, capacity_rru: float, granted_rru: float | None = None) -> bool:
+        """Return whether `granted_rru` of the `capacity_rru` that are asked for is kept; None: all of it. It is kept if
+        the counted servers cover it after the worst loss that the reservation must survive.
 
-        The promise is also kept if exactly one whole domain is missing, of a kind that it must survive, and the other
-        domains cover it. The failure of a single server is not such a loss.
+        It is also kept if exactly one whole domain is missing, of a kind that the reservation must survive, and the
+        other domains cover it. The failure of a single server is not such a loss. Of each resource, the same share of
+        what is asked for must be there as of the RRU.
         """
+        least = (capacity_rru if granted_rru is None else granted_rru) - ROUNDING * capacity_rru
         is_loss = any(one.is_loss for one in self.survived)
-        holds = self.total_rru >= capacity_rru * (1.0 - ROUNDING)
-        holds &= all(one.total >= one.asked * (1.0 - ROUNDING) for one in self.resources)
-        return self.shortfall_rru == 0 or (is_loss and holds)
+        holds = self.total_rru >= least and all(one.total / one.asked * capacity_rru >= least for one in self.resources)
+        return capacity_rru - self.shortfall_rru >= least or (is_loss and holds)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

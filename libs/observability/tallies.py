@@ -50,7 +50,7 @@ CALLS = Tally("plimsoll_actuator_calls", "Calls to the actuator by how they ende
 REPLACEMENTS = Tally("plimsoll_replacements", "Lost servers that changed places with a spare one", ("region",))
 RESERVATION_S = Tally(
     "plimsoll_reservation_seconds",
-    "Time of guaranteed reservations on the Clock, by whether they held what they ask for",
+    "Time of guaranteed reservations on the Clock, by whether they held what they ask for or lost what was granted",
     ("region", "state"),
 )
 MOVES = Tally("plimsoll_moves_ended", "Moves that ended", ("outcome", "reason"))

@@ -17,9 +17,11 @@ from libs.domain.reservation import ROUNDING
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChanceWhole:
-    """The chance of one reservation to hold its capacity at every moment until the horizon.
+    """The chance of one reservation to hold its promise at every moment until the horizon.
 
-    missing_rru   RRU that it lacks now; above 0: it is not whole, so the chance is 0
+    capacity_rru  RRU that it asks for
+    granted_rru   RRU that are promised: what was granted of them. If nothing was, the chance is 1
+    missing_rru   RRU that it lacks of its promise now; above 0: it is not whole, so the chance is 0
     fatal_msbs    MSBs whose loss alone would leave it short
     fatal_pairs   further pairs of MSBs whose loss at one time would leave it short
     times_short   expected number of times that it would fall short
@@ -30,6 +32,7 @@ class ChanceWhole:
     owner: str
     survives_msb_loss: bool
     capacity_rru: float
+    granted_rru: float
     missing_rru: float
     fatal_msbs: int
     fatal_pairs: int
@@ -44,13 +47,13 @@ def chances_whole(ground: LossGround, record: MsbLossRecord, *, horizon_s: float
 
     T       s      the horizon
     lambda  1/s    rate at which one MSB is lost; D s, the mean time until it is back
-    single  (R,)   MSBs whose loss leaves r below its capacity
+    single  (R,)   MSBs whose loss leaves r below its promise
     pairs   (R,)   pairs of other MSBs whose loss leaves it there; either may be the first
 
     Servers that fail alone do not count: spare servers replace them. Neither do three losses at one time, nor moves.
     """
-    capacity, held = ground.capacity_rru, ground.held_rru.sum(1)
-    least = capacity * (1 - ROUNDING)
+    granted, held = ground.granted_rru, ground.held_rru.sum(1)
+    least = granted - ROUNDING * np.maximum(granted, held)
     short_now = held < least
     fatal = (ground.held_rru > 0) & (held[:, None] - ground.held_rru < least[:, None])
     pairs = _fatal_pairs(ground.held_rru, held, least, fatal)
@@ -62,14 +65,15 @@ def chances_whole(ground: LossGround, record: MsbLossRecord, *, horizon_s: float
             reservation=str(ground.reservation[r]),
             owner=str(ground.owner[r]),
             survives_msb_loss=bool(ground.survives[r]),
-            capacity_rru=float(capacity[r]),
-            missing_rru=float(capacity[r] - held[r]) if short_now[r] else 0.0,
+            capacity_rru=float(ground.capacity_rru[r]),
+            granted_rru=float(granted[r]),
+            missing_rru=float(granted[r] - held[r]) if short_now[r] else 0.0,
             fatal_msbs=int(fatal[r].sum()),
             fatal_pairs=int(pairs[r]),
             times_short=float(times[r]),
             chance=float(chance[r]),
         )
-        for r in range(len(capacity))
+        for r in range(len(granted))
     ]
     return tuple(sorted(found, key=lambda one: (one.chance, one.reservation)))
 

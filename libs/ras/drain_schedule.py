@@ -63,18 +63,18 @@ def _answer(ground: DrainGround, racks: Sequence[int]) -> MaintenanceAnswer:
             asked=asked,
             underway=(),
             reservation=region.reservation,
-            capacity_rru=_asked(ground, racks),
+            granted_rru=_promised_rru(ground, racks),
             held_rru=region.held_rru.sum(1),
             gone_rru=ground.gone_rru[racks].sum(0),
         )
     )
 
 
-def _asked(ground: DrainGround, racks: Sequence[int]) -> np.ndarray:
-    """Return the (R,) RRU that count as asked for: 0 for reservations from which the racks take nothing, as they may be
+def _promised_rru(ground: DrainGround, racks: Sequence[int]) -> np.ndarray:
+    """Return the (R,) RRU that count as promised: 0 for reservations from which the racks take nothing, as they may be
     short for other reasons.
     """
-    return np.where(ground.gone_rru[racks].sum(0) > 0, ground.region.capacity_rru, 0.0)
+    return np.where(ground.gone_rru[racks].sum(0) > 0, ground.region.granted_rru, 0.0)
 
 
 def _starts(begins_at: datetime, ends_at: datetime, each: timedelta, most: int) -> list[datetime]:

@@ -85,13 +85,13 @@ def may_begin(ground: MaintenanceGround, *, behind: int | None = None) -> Mainte
         what = f"it waits, because {ground.in_maintenance[m]} {of_all} are in maintenance already, and at most {most} "
         here = [event for event in ground.underway if m in event.msbs]
         return _waits(MaintenanceReason.QUARTER_IN_USE, what + f"(a quarter) may be; it takes {asked}", here)
-    missing = ground.capacity_rru - (ground.held_rru - ground.gone_rru)
-    rows = np.flatnonzero(missing > ROUNDING * ground.capacity_rru)
+    missing = ground.granted_rru - (ground.held_rru - ground.gone_rru)
+    rows = np.flatnonzero(missing > ROUNDING * np.maximum(ground.granted_rru, ground.held_rru))
     if len(rows):
         rows = rows[np.argsort(-missing[rows], kind="stable")]
         short = {str(ground.reservation[r]): float(missing[r]) for r in rows}
         told = _list(f"{name} by {rru:.4g} RRU" for name, rru in short.items())
-        what = f"reservations would hold less than they ask for: {told}"
+        what = f"reservations would hold less than they are promised: {told}"
         return MaintenanceAnswer(
             verdict=_REFUSED, reason=MaintenanceReason.WOULD_BE_SHORT, message=what, short_rru=short
         )

@@ -13,14 +13,14 @@ def foresee_msb_losses(ground: LossGround) -> tuple[MsbOutlook, ...]:
     """Return the outlook for each MSB, in the order of the ground.
 
     A reservation is short after the loss of an MSB if it holds servers there, and its servers elsewhere hold less than
-    it asks for. One that is short already, and holds nothing in the MSB, does not count: the loss takes nothing
-    from it.
+    it is promised. One that is short already, and holds nothing in the MSB, does not count: the loss takes nothing
+    from it. A request that waits is promised only as far as it was granted.
     """
     held = ground.held_rru.sum(1)
-    missing_now = np.maximum(ground.capacity_rru - held, 0.0)  # (R,)
-    missing = ground.capacity_rru[:, None] - (held[:, None] - ground.held_rru)  # (R, M)
+    missing_now = np.maximum(ground.granted_rru - held, 0.0)  # (R,)
+    missing = ground.granted_rru[:, None] - (held[:, None] - ground.held_rru)  # (R, M)
     is_hit = ground.held_rru > 0
-    is_short = is_hit & (missing > ROUNDING * ground.capacity_rru[:, None])
+    is_short = is_hit & (missing > ROUNDING * np.maximum(ground.granted_rru, held)[:, None])
     return tuple(
         _outlook(ground, m, is_hit[:, m], is_short[:, m], missing[:, m], missing_now) for m in range(len(ground.msb))
     )
@@ -48,6 +48,7 @@ def _outlook(
                 owner=str(ground.owner[r]),
                 survives_msb_loss=bool(ground.survives[r]),
                 capacity_rru=float(ground.capacity_rru[r]),
+                granted_rru=float(ground.granted_rru[r]),
                 lost_rru=float(ground.held_rru[r, m]),
                 missing_now_rru=float(missing_now[r]),
                 missing_rru=float(missing[r]),

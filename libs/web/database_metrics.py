@@ -145,7 +145,7 @@ def _gauges() -> dict[str, GaugeMetricFamily]:
             ["region", "reason"],
         ),
         "plimsoll_reservations": (
-            "Guaranteed reservations by whether they hold what they ask for: ready, not_there_yet, capacity_lost",
+            "Guaranteed reservations: ready (hold what they ask for), not_there_yet, capacity_lost (below their grant)",
             ["region", "state"],
         ),
         **{name: (text, ["region"]) for name, text in _RRU.items()},

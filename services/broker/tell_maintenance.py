@@ -50,7 +50,7 @@ def _message(need: MaintenanceNeed, since: datetime) -> str:
     events = ", ".join(map(str, need.underway[:_SHOWN_MAX])) or "that lists of servers report"
     due = (since + RETURN_WITHIN).strftime("%Y-%m-%d %H:%M UTC")
     return (
-        f"Reservations hold less than they ask for while servers are in maintenance: {', '.join(shown)}{more}. "
+        f"Reservations hold less than they are promised while servers are in maintenance: {', '.join(shown)}{more}. "
         f"Return the servers of the planned events {events} until {due}, and end these: "
         "plimsoll drain SCOPE NAME --end."
     )

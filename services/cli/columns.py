@@ -201,6 +201,7 @@ COLUMNS: dict[Noun, dict[str, str]] = {
         "DAYS": "days",
         "CHANCE": "chance%",
         "ASKED FOR": "capacity_rru",
+        "GRANTED": "granted_rru",
         "MISSING": "missing_rru",
         "FATAL MSBS": "fatal_msbs",
         "FATAL PAIRS": "fatal_pairs",

@@ -24,6 +24,7 @@ def plan_readiness(look: ReadinessLook, *, now: datetime, gap_max: timedelta) ->
         state = readiness_of(
             one.held,
             capacity_rru=one.capacity_rru,
+            granted_rru=one.granted_rru,
             is_promised=one.is_promised,
             generation=one.generation,
             last=one.last,

@@ -36,7 +36,7 @@ class RegionReading:
     """The answer of a region's portal.
 
     supply         by step, without expected deliveries: the planning input `deliveries` has those
-    promised_rru   reservation -> RRU asked for, as libs.store.capacity.promised has them
+    promised_rru   reservation -> RRU promised, as libs.store.capacity.promised has them
     """
 
     supply: tuple[tuple[TypeSupply, ...], ...]
@@ -123,7 +123,10 @@ class _Spec(BaseModel):
 
 
 class _Status(BaseModel):
+    """An older portal does not have `granted_rru`. All that a reservation asks for then counts as granted."""
+
     phase: ReservationPhase
+    granted_rru: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
 
 
 class _Reservation(BaseModel):
@@ -168,7 +171,8 @@ class _Region:
                 if one.region != self._region:
                     raise _NotUsable(f"the portal answered about region {one.region!r}")
                 if one.status.phase not in (ReservationPhase.SCHEDULED, ReservationPhase.DELETED):
-                    found[one.name] = one.spec.capacity_rru
+                    granted_rru = one.status.granted_rru
+                    found[one.name] = one.spec.capacity_rru if granted_rru is None else granted_rru
             if page.next_cursor is None:
                 return found
             query["cursor"] = page.next_cursor

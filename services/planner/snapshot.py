@@ -70,7 +70,7 @@ class PlanSnapshot:
     files     the files of the replay bundle; without measurements if there are too many
     starts    the start of each step
     unknown   numbers of rows of each measurement, and of changes of the ledger, that name something unknown
-    reservations  the reservations of services; promised_rru has the size of each reservation, by region and name
+    reservations  the reservations of services; promised_rru has what is granted of each reservation, by region and name
     unsummed  spans that wait to be summed; the demand does not include them
     regions_read  regions of other installations, whose portals were asked
     """
@@ -195,7 +195,7 @@ def _steps(contents: Mapping[str, bytes], end: datetime, step: timedelta) -> tup
 
 
 def _promised_rru(tx: Transaction, elsewhere: Mapping[str, RegionReading]) -> dict[tuple[str, str], float]:
-    """Return (region, reservation) -> RRU asked for, of this installation's regions and of those elsewhere."""
+    """Return (region, reservation) -> RRU promised, of this installation's regions and of those elsewhere."""
     found = {(region, name): rru for region, one in elsewhere.items() for name, rru in one.promised_rru.items()}
     return found | load_promised_rru(tx)
 

@@ -22,7 +22,7 @@ def headroom_document(
 ) -> list[dict[str, Any]]:
     """Return for each service that the table names: the granted capacity, the use at peak, and their ratio.
 
-    promised_rru   size of each reservation; services of one reservation share it in proportion to their use
+    promised_rru   what is granted of each reservation; services of one reservation share it in proportion to their use
     excess_max     largest granted capacity beyond use and headroom, as a share of both
 
     granted   capacity of the service's reservations over all regions, headroom included, in units of its own type

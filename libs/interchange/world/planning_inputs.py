@@ -161,7 +161,7 @@ def _shifts(source: Source, words: Vocabulary, steps: Floats, problems: Problems
 
 def _granted(source: Source, words: Vocabulary, steps: Floats, problems: Problems) -> Floats | None:
     """Return the (T, K, R) granted capacity; None without the table. The planner service writes it from the
-    reservations of the regions, granted or not.
+    promises of the regions.
     """
     table = WorldTable(
         source,

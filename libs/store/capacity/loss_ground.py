@@ -7,6 +7,7 @@ import sqlalchemy as sa
 
 from libs.domain.msb_outlook import LossGround
 from libs.store.capacity.coverage import HELD
+from libs.store.capacity.ungranted import GRANTED_RRU
 from libs.store.fleet.regions import load_region
 from libs.store.platform.bulk import load_columns
 from libs.store.platform.database import Transaction
@@ -25,8 +26,9 @@ _MSBS = """
            sum(down)::bigint AS down, sum(in_use)::bigint AS in_use, sum(spare)::bigint AS spare
     FROM by_rack JOIN racks USING (rack_id) JOIN msbs USING (msb_id) JOIN datacenters USING (datacenter_id)
     GROUP BY 1, 2, 3 ORDER BY datacenters.name COLLATE "C", msbs.name COLLATE "C" """
-_RESERVATIONS = """
-    SELECT reservation_id, name, owner, capacity_rru, survives_msb_loss FROM reservations
+_RESERVATIONS = f"""
+    SELECT reservation_id, name, owner, capacity_rru, {GRANTED_RRU} AS granted_rru, survives_msb_loss
+    FROM reservations
     WHERE region_id = :region_id AND kind = 'guaranteed' AND NOT scheduled AND deleted_at IS NULL
       AND host_reservation_id IS NULL
     ORDER BY reservation_id"""
@@ -65,6 +67,7 @@ def load_loss_ground(tx: Transaction, region: str) -> LossGround:
         reservation=np.array([row.name for row in reservations], object),
         owner=np.array([row.owner for row in reservations], object),
         capacity_rru=np.array([row.capacity_rru for row in reservations], np.float64),
+        granted_rru=np.array([row.granted_rru for row in reservations], np.float64),
         survives=np.array([row.survives_msb_loss for row in reservations], bool),
         held_rru=held,
     )

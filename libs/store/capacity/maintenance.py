@@ -16,6 +16,7 @@ from libs.domain.arrays import Floats, Ints, Names
 from libs.domain.maintenance import MaintenanceGround, Underway
 from libs.domain.unavailability import UnavailabilityScope
 from libs.store.capacity.coverage import coverage_query
+from libs.store.capacity.ungranted import GRANTED_RRU
 from libs.store.platform.database import Transaction
 
 _WITHIN = {
@@ -58,7 +59,8 @@ _UNDERWAY = f"""
 # resources, which count as shares of the capacity, the measure counts of which least would be left.
 _RESERVATIONS = """
     WITH wanted AS (
-        SELECT reservation_id, name, capacity_rru, survives_msb_loss, survives_loss_of FROM reservations
+        SELECT reservation_id, name, capacity_rru, {granted} AS granted_rru, survives_msb_loss, survives_loss_of
+        FROM reservations
         WHERE kind = 'guaranteed' AND NOT scheduled AND deleted_at IS NULL AND reservation_id IN (
             SELECT current_reservation_id FROM servers JOIN racks USING (rack_id)
             WHERE servers.region_id = :region_id AND unavailability = 'none' AND {within})
@@ -76,13 +78,13 @@ _RESERVATIONS = """
         SELECT reservation_id, resource, sum(servers * each) AS gone
         FROM leave JOIN gives USING (reservation_id, hardware_type_id) GROUP BY 1, 2
     ), measured AS (
-        SELECT reservation_id, wanted.capacity_rru, total_rru, gone_rru
+        SELECT reservation_id, total_rru, gone_rru
         FROM wanted JOIN coverage USING (reservation_id) JOIN gone USING (reservation_id)
         UNION ALL
-        SELECT reservation_id, capacity_rru, capacity_rru * total / asked, capacity_rru * gone / asked
+        SELECT reservation_id, capacity_rru * total / asked, capacity_rru * gone / asked
         FROM wanted JOIN left_each USING (reservation_id) JOIN of_resources USING (reservation_id, resource)
     )
-    SELECT DISTINCT ON (reservation_id) name, measured.capacity_rru, total_rru, gone_rru
+    SELECT DISTINCT ON (reservation_id) name, granted_rru, total_rru, gone_rru
     FROM measured JOIN wanted USING (reservation_id) ORDER BY reservation_id, total_rru - gone_rru"""
 
 
@@ -97,7 +99,7 @@ def load_ground(
     values = {"region_id": region_id, "scope_id": scope_id, "now": now}
     within = _WITHIN[scope]
     msbs = tx.execute(sa.text(_PER_MSB.format(begun=_BEGUN, within=within)), values).all()
-    query = _RESERVATIONS.format(within=within, coverage=coverage_query("held"))
+    query = _RESERVATIONS.format(within=within, coverage=coverage_query("held"), granted=GRANTED_RRU)
     held = tx.execute(sa.text(query), {"region_id": region_id, "scope_id": scope_id}).all()
     return MaintenanceGround(
         msb=_names(msbs, "name"),
@@ -107,7 +109,7 @@ def load_ground(
         asked=_ints(msbs, "asked"),
         underway=_underway(tx, region_id, {row.msb_id: m for m, row in enumerate(msbs)}, now),
         reservation=_names(held, "name"),
-        capacity_rru=_floats(held, "capacity_rru"),
+        granted_rru=_floats(held, "granted_rru"),
         held_rru=_floats(held, "total_rru"),
         gone_rru=_floats(held, "gone_rru"),
     )

@@ -1,4 +1,4 @@
-"""Find the reservations that need the servers in planned maintenance back: they hold less than they ask for."""
+"""Find the reservations that need the servers in planned maintenance back: they hold less than their promise."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from libs.domain.maintenance import MaintenanceNeed
 from libs.domain.reservation import ROUNDING
 from libs.store.capacity.coverage import coverage_query
+from libs.store.capacity.ungranted import GRANTED_RRU
 from libs.store.platform.database import Transaction
 
 # It uses the index of unavailable servers, so it costs nothing while there is no maintenance.
@@ -19,12 +20,12 @@ _SHORT = f"""
             AND reservation_rru.hardware_type_id = servers.hardware_type_id
         WHERE region_id = :region_id AND unavailability = 'planned' GROUP BY 1
     ), wanted AS (
-        SELECT reservation_id, name, capacity_rru, survives_msb_loss, survives_loss_of
+        SELECT reservation_id, name, capacity_rru, {GRANTED_RRU} AS granted_rru, survives_msb_loss, survives_loss_of
         FROM reservations JOIN back USING (reservation_id)
         WHERE kind = 'guaranteed' AND NOT scheduled AND deleted_at IS NULL
     ), {coverage_query("held")}
-    SELECT wanted.name, wanted.capacity_rru - held_rru AS short_rru FROM wanted JOIN coverage USING (reservation_id)
-    WHERE wanted.capacity_rru - held_rru > {ROUNDING} * wanted.capacity_rru
+    SELECT wanted.name, granted_rru - held_rru AS short_rru FROM wanted JOIN coverage USING (reservation_id)
+    WHERE granted_rru - held_rru > {ROUNDING} * granted_rru
     ORDER BY short_rru DESC, wanted.name"""
 _EVENTS = """
     SELECT unavailability_event_id FROM unavailability_events

@@ -15,6 +15,7 @@ from sqlalchemy.dialects.postgresql import insert
 from libs.domain.readiness import Readiness, ReadinessRecord, RegionReadiness
 from libs.domain.readiness_look import ReadinessLook, ReadinessPlan, Watched
 from libs.store.capacity.coverage import load_coverage
+from libs.store.capacity.ungranted import GRANTED_RRU
 from libs.store.fleet.regions import load_region
 from libs.store.platform.database import Transaction
 from libs.store.tables import readiness_watches, regions
@@ -28,7 +29,8 @@ LAST_RECORD = f"""
 
 _WATCHED = f"""
     SELECT reservation_id, kind = 'guaranteed' AS is_guaranteed, NOT scheduled AS is_promised,
-           CASE WHEN scheduled THEN 0 ELSE reservations.capacity_rru END AS promised_rru, generation, last.*
+           CASE WHEN scheduled THEN 0 ELSE reservations.capacity_rru END AS asked_rru,
+           CASE WHEN scheduled THEN 0 ELSE {GRANTED_RRU} END AS granted_rru, generation, last.*
     FROM reservations LEFT JOIN LATERAL ({LAST_RECORD.format(chosen="from_at <= :now")}) AS last ON true
     WHERE region_id = :region_id AND deleted_at IS NULL ORDER BY reservation_id"""
 
@@ -78,7 +80,8 @@ def load_readiness_look(tx: Transaction, region_name: str, *, now: datetime) -> 
                 reservation_id=row["reservation_id"],
                 is_guaranteed=row["is_guaranteed"],
                 is_promised=row["is_promised"],
-                capacity_rru=row["promised_rru"],
+                capacity_rru=row["asked_rru"],
+                granted_rru=row["granted_rru"],
                 generation=row["generation"],
                 held=held[row["reservation_id"]],
                 last=record_of(row),

@@ -1,4 +1,4 @@
-"""Read which reservations were granted less than they ask for, and how much."""
+"""The promise of a reservation in SQL: what was granted of its capacity. See docs/designs/0064."""
 
 from __future__ import annotations
 
@@ -8,24 +8,26 @@ import sqlalchemy as sa
 
 from libs.store.platform.database import Transaction
 
-# The last request that was accepted may still wait for servers. Then the promise is the one before it. A shared buffer
-# is promised to no owner. A reservation without requests was imported.
-_UNGRANTED = """
-    SELECT reservation_id, coalesce(promised.rru, 0) AS rru
-    FROM reservations
-    LEFT JOIN LATERAL (
-        SELECT capacity_request_id, phase FROM capacity_requests AS one
-        WHERE one.reservation_id = reservations.reservation_id AND kind <> 'delete' AND phase IN ('granted', 'degraded')
-        ORDER BY capacity_request_id DESC LIMIT 1
-    ) AS last ON true
-    LEFT JOIN LATERAL (
-        SELECT (spec ->> 'capacity_rru')::double precision AS rru FROM capacity_requests AS one
-        WHERE one.reservation_id = reservations.reservation_id AND kind <> 'delete' AND phase = 'granted'
-        ORDER BY capacity_request_id DESC LIMIT 1
-    ) AS promised ON reservations.kind = 'guaranteed'
-    WHERE {chosen} AND deleted_at IS NULL
-          AND (last.phase = 'degraded' OR reservations.kind <> 'guaranteed')
-          AND coalesce(promised.rru, 0) < capacity_rru"""
+_DECIDED = """FROM capacity_requests AS one
+        WHERE one.reservation_id = reservations.reservation_id AND one.kind <> 'delete' AND one.phase"""
+_LAST = "ORDER BY one.capacity_request_id DESC LIMIT 1"
+# The last request that was accepted may still wait for servers. Then the promise is the one before it. A reservation
+# without requests was imported. A request that is not decided yet has not changed the reservation.
+GRANTED_RRU = f"""
+    CASE WHEN 'degraded' = (SELECT one.phase {_DECIDED} IN ('granted', 'degraded') {_LAST})
+    THEN least(reservations.capacity_rru, coalesce((
+        SELECT CAST(one.spec ->> 'capacity_rru' AS double precision) {_DECIDED} = 'granted' {_LAST}), 0))
+    ELSE reservations.capacity_rru END"""
+"""SQL expression of a row of `reservations`: the RRU that are promised to its owner. They are less than `capacity_rru`
+only while its owner waits for more. No other code defines this.
+"""
+
+# A shared buffer is promised to no owner. OFFSET: else each row is asked twice for its requests.
+_UNGRANTED = f"""
+    SELECT reservation_id, rru FROM (
+        SELECT reservation_id, capacity_rru, CASE WHEN kind = 'guaranteed' THEN {GRANTED_RRU} ELSE 0 END AS rru
+        FROM reservations WHERE {{chosen}} AND deleted_at IS NULL OFFSET 0
+    ) AS each WHERE rru < capacity_rru"""
 _OF_REGION = sa.text(_UNGRANTED.format(chosen="region_id = :region_id"))
 _OF_IDS = sa.text(
     _UNGRANTED.format(chosen="reservations.reservation_id = ANY(:ids) AND reservations.kind = 'guaranteed'")

@@ -24,13 +24,18 @@ _DAY_S = 86_400.0
 
 
 class ChanceOut(ResponseModel):
-    """The chance of one reservation to hold its capacity at every moment of these days."""
+    """The chance of one reservation to hold its promise at every moment of these days."""
 
     reservation: str
     owner: str
     survives_msb_loss: bool = Field(description="Whether it asks to survive the loss of an MSB")
-    capacity_rru: float = Field(description="RRU asked for, granted or not")
-    missing_rru: float = Field(description="RRU that it lacks now; above 0: it is not whole, and the chance is 0")
+    capacity_rru: float = Field(description="RRU that it asks for")
+    granted_rru: float = Field(
+        description="RRU of them that were granted: its promise. 0: nothing is promised, and the chance is 1"
+    )
+    missing_rru: float = Field(
+        description="RRU that it lacks of its promise now; above 0: it is not whole, and the chance is 0"
+    )
     fatal_msbs: int = Field(description="MSBs whose loss alone would leave it short")
     fatal_pairs: int = Field(description="Further pairs of MSBs whose loss at one time would leave it short")
     times_short: float = Field(description="Expected number of times that it falls short")
@@ -86,7 +91,10 @@ def get_chances(
     days: Annotated[float, Query(gt=0, le=366, description="Days from now")] = 30.0,
     reservation: Annotated[SomeName | None, Query(description="Only this reservation")] = None,
 ) -> ChancesOut:
-    """Tell how probable it is that each reservation stays whole: that losses of MSBs never leave it short."""
+    """Tell how probable it is that each reservation stays whole: that no loss of MSBs leaves it short of its promise.
+
+    A request that waits is promised only as far as it was granted.
+    """
     with context.database.snapshot() as tx:
         ground, record = load_loss_ground(tx, region), load_msb_losses(tx, region, now=context.clock.now())
     found = chances_whole(ground, record, horizon_s=days * _DAY_S)

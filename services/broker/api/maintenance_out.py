@@ -18,7 +18,7 @@ class MaintenanceAnswerOut(ResponseModel):
     message: str = Field(description="For people")
     waits_for: list[int] = Field(description="Ids of the events that it waits for")
     short_rru: dict[str, float] = Field(
-        description="Reservations that would hold less than they ask for, with the RRU that they would lack"
+        description="Reservations that would hold less than they are promised, with the RRU that they would lack"
     )
     position: int | None = Field(description="Place in the region's queue, from 1; null: it is not queued")
     begins_at: datetime | None = Field(description="Estimate of its beginning; null: not queued, or not known")

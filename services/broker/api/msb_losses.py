@@ -20,15 +20,16 @@ _NAMED_MAX = 50
 
 
 class ShortAfterLossOut(ResponseModel):
-    """A reservation that would hold less than it asks for, granted or not."""
+    """A reservation that would hold less than its promise."""
 
     reservation: str
     owner: str
     survives_msb_loss: bool = Field(description="Whether it asks to survive the loss of an MSB")
-    capacity_rru: float = Field(description="RRU asked for, granted or not")
+    capacity_rru: float = Field(description="RRU that it asks for")
+    granted_rru: float = Field(description="RRU of them that were granted: its promise")
     lost_rru: float = Field(description="RRU that it holds in the MSB now")
-    missing_now_rru: float = Field(description="RRU that it lacks already")
-    missing_rru: float = Field(description="RRU that it would lack")
+    missing_now_rru: float = Field(description="RRU that it lacks of its promise already")
+    missing_rru: float = Field(description="RRU that it would lack of its promise")
 
 
 class MsbLossOut(ResponseModel):
@@ -41,9 +42,9 @@ class MsbLossOut(ResponseModel):
     in_use: int = Field(description="Servers that run containers")
     spare: int = Field(description="Servers of shared buffers that are up")
     reservations: int = Field(description="Guaranteed reservations that hold capacity in it")
-    reservations_short: int = Field(description="Reservations that would hold less than they ask for")
+    reservations_short: int = Field(description="Reservations that would hold less than their promise")
     broken: int = Field(description="Of them, those that ask to survive the loss of an MSB")
-    missing_rru: float = Field(description="RRU that the loss adds to what these reservations lack")
+    missing_rru: float = Field(description="RRU that the loss adds to what these reservations lack of their promises")
     short: list[ShortAfterLossOut] = Field(description="The first `named_max` of them, most missing RRU first")
 
 
@@ -62,7 +63,10 @@ def get_msb_losses(
         int, Query(ge=0, le=_NAMED_MAX, description="Largest number of reservations to name for each MSB")
     ] = _NAMED_MAX,
 ) -> MsbLossesOut:
-    """Tell for each MSB which reservations would hold less than they ask for if it went now."""
+    """Tell for each MSB which reservations would hold less than their promise if it went now.
+
+    A request that waits is promised only as far as it was granted.
+    """
     with context.database.snapshot() as tx:
         ground = load_loss_ground(tx, region)
     return MsbLossesOut(region=region, items=[_out(one, named_max) for one in foresee_msb_losses(ground)])

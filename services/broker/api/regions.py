@@ -96,13 +96,15 @@ class HardwareTypeSummaryOut(ResponseModel):
 
 class RegionReadinessOut(ResponseModel):
     """The guaranteed reservations of a region when the platform last looked: the capacity that they held and that they
-    asked for. A request counts whole, granted or not.
+    asked for. A request counts whole, granted or not, except in `capacity_lost`.
     """
 
     watched_until: datetime = Field(description="When the platform last looked")
     ready: int = Field(description="Reservations that hold what they ask for")
-    not_there_yet: int = Field(description="New or changed reservations that do not hold it yet")
-    capacity_lost: int = Field(description="Reservations that held it and lost servers")
+    not_there_yet: int = Field(
+        description="Reservations that do not hold it yet: new, changed, or waiting for their grant"
+    )
+    capacity_lost: int = Field(description="Reservations that lost servers and hold less than was granted")
     capacity_rru: float = Field(description="RRU asked for, granted or not")
     held_rru: float
     held_after_msb_loss_rru: float = Field(description="Held RRU if each reservation loses the MSB that gives it most")

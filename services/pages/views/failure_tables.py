@@ -47,7 +47,7 @@ def of_losses(visit: Visit, region: str, losses: Sequence[Json]) -> Table:
             column("spare", "Spare", "Servers of shared buffers that would go"),
             column("reservations", "Reservations hit", "Those that hold capacity in it"),
             Column("broken", "Guarded", lambda one: one["broken"], _guarded, hint="Those that ask to survive it"),
-            column("missing_rru", "RRU lacking", "That the loss adds to what reservations lack"),
+            column("missing_rru", "RRU lacking", "That the loss adds to what reservations lack of their promises"),
             Column("short", "Who would be short", _short_text, lambda one: _short(region, one)),
         ],
         rows=losses,
@@ -74,7 +74,7 @@ def _short(region: str, one: Json) -> Markup:
         Markup("{} lacks {} of {} RRU{}").format(
             link_markup(to_region(region, "reservations", short["reservation"]), short["reservation"]),
             number(short["missing_rru"]),
-            number(short["capacity_rru"]),
+            number(short["granted_rru"]),
             "" if short["survives_msb_loss"] else ", not guarded",
         )
         for short in one["short"]

@@ -150,8 +150,8 @@ def _findings(visit: Visit, region: Json, summary: Json) -> list[Finding]:
     readiness = summary["readiness"]
     if readiness is not None and readiness["capacity_lost"]:
         lost = readiness["capacity_lost"]
-        less = "holds less than it asks" if lost == 1 else "hold less than they ask"
-        said = f"{count(lost, 'reservation')} lost servers and {less} for."
+        less = "holds less than its promise" if lost == 1 else "hold less than their promises"
+        said = f"{count(lost, 'reservation')} lost servers and {less}."
         found.append(Finding("warn", "Capacity lost", said))
     if readiness is not None and readiness["not_there_yet"]:
         lot = readiness["not_there_yet"]

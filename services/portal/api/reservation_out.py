@@ -208,6 +208,7 @@ def ready_condition(
     state = readiness_of(
         held,
         capacity_rru=asked,
+        granted_rru=asked if granted_rru is None else granted_rru,
         is_promised=not reservation.scheduled and reservation.deleted_at is None,
         generation=reservation.generation,
         last=last,
@@ -226,8 +227,7 @@ def ready_condition(
         scarce = held.scarce(asked)
         if scarce is not None:
             loss = " after its worst loss" if held.worst is not None else ""
-        lost = f"It held {'its promise' if granted_rru is None else 'as much'} before and lost servers. "
-        before = lost if state is Readiness.CAPACITY_LOST else ""
+        before = "It held its promise before and lost servers. " if state is Readiness.CAPACITY_LOST else ""
         message = (
             f"Holds {_scarcest(held, asked, scarce)}{loss}. {before}The targets give "
             f"{_given(reservation.target, scarce)}: `plimsoll get moves` shows the servers on their way."

@@ -12,7 +12,7 @@ from libs.ras.chance_whole import chances_whole
 DAY_S = 86_400.0
 
 
-def ground(held, capacity, survives=None):
+def ground(held, granted, survives=None):
     held = np.array(held, float)
     r, m = held.shape
     zeros = np.zeros(m, np.int64)
@@ -25,7 +25,8 @@ def ground(held, capacity, survives=None):
         spare=zeros,
         reservation=np.array([f"r{i}" for i in range(r)], object),
         owner=np.array(["team"] * r, object),
-        capacity_rru=np.array(capacity, float),
+        capacity_rru=np.array(granted, float) + 5.0,
+        granted_rru=np.array(granted, float),
         survives=np.array([True] * r if survives is None else survives),
         held_rru=held,
     )
@@ -90,3 +91,10 @@ def test_one_that_is_short_has_no_chance():
     [short, fine] = chances_whole(ground([[1.0, 1.0], [2.0, 2.0]], [3.0, 2.0]), record(2), horizon_s=DAY_S)
     assert (short.reservation, short.chance, short.missing_rru) == ("r0", 0.0, 1.0)
     assert fine.chance > 0.99
+
+
+def test_a_request_that_waits_has_the_chance_of_what_was_granted_of_it():
+    held = [[1.0, 1.0], [0.1 + 0.2, 1e-17]]
+    [half, none] = chances_whole(ground(held, [1.5, 0.0]), record(2, losses=5), horizon_s=DAY_S)
+    assert (half.reservation, half.fatal_msbs, half.capacity_rru, half.granted_rru) == ("r0", 2, 6.5, 1.5)
+    assert (none.fatal_msbs, none.fatal_pairs, none.missing_rru, none.chance) == (0, 0, 0.0, 1.0)

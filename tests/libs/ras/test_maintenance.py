@@ -72,7 +72,7 @@ def ground_of(servers: list[Server], promise: np.ndarray, msbs: int) -> tuple[Ma
             for e in events
         ),
         reservation=np.array([f"r{r}" for r in losing], object),
-        capacity_rru=promise[losing],
+        granted_rru=promise[losing],
         held_rru=rru(lambda s: True),
         gone_rru=rru(lambda s: s.asked or s.leaving),
     )
@@ -124,6 +124,14 @@ def test_the_rules_are_those_of_counting_servers() -> None:
         assert answer.short_rru == pytest.approx(short), seed
         seen.add(reason)
     assert len(seen) == 8
+
+
+def test_a_reservation_that_is_promised_nothing_lacks_nothing() -> None:
+    """Sums of the same RRU in another order differ by rounding."""
+    ground, _ = ground_of([Server(0, s == 0, None, False, 0, 1.0, False) for s in range(8)], np.zeros(1), 1)
+    held, gone = np.array([0.1 + 0.2 + 0.3]), np.array([0.3 + 0.2 + 0.1])
+    assert may_begin(replace(ground, held_rru=gone, gone_rru=held)).reason == "Allowed"
+    assert may_begin(replace(ground, held_rru=held, gone_rru=gone)).reason == "Allowed"
 
 
 def test_an_estimate_is_the_latest_known_end() -> None:

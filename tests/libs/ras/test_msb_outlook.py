@@ -6,7 +6,7 @@ from libs.domain.msb_outlook import LossGround
 from libs.ras.msb_outlook import foresee_msb_losses
 
 
-def ground_of(held: np.ndarray, capacity: np.ndarray, survives: np.ndarray) -> LossGround:
+def ground_of(held: np.ndarray, granted: np.ndarray, survives: np.ndarray) -> LossGround:
     R, M = held.shape
     names = np.array([f"msb-{m}" for m in range(M)], object)
     ones = np.ones(M, np.int64)
@@ -19,7 +19,8 @@ def ground_of(held: np.ndarray, capacity: np.ndarray, survives: np.ndarray) -> L
         spare=ones,
         reservation=np.array([f"r{r}" for r in range(R)], object),
         owner=np.full(R, "team", object),
-        capacity_rru=capacity,
+        capacity_rru=granted + 5.0,
+        granted_rru=granted,
         survives=survives,
         held_rru=held,
     )
@@ -31,15 +32,16 @@ def test_it_agrees_with_a_count_of_what_remains() -> None:
     for _ in range(200):
         R, M = int(rng.integers(0, 5)), int(rng.integers(1, 5))
         held = rng.integers(0, 4, (R, M)).astype(float)
-        capacity = rng.integers(1, 9, R).astype(float)
+        granted = rng.integers(0, 9, R).astype(float)
         survives = rng.random(R) < 0.5
-        for m, one in enumerate(foresee_msb_losses(ground_of(held, capacity, survives))):
+        for m, one in enumerate(foresee_msb_losses(ground_of(held, granted, survives))):
             lacks = {}
             for r in range(R):
                 rest = sum(held[r, other] for other in range(M) if other != m)
-                if held[r, m] > 0 and rest < capacity[r]:
-                    lacks[f"r{r}"] = (capacity[r] - rest, held[r, m], max(capacity[r] - held[r].sum(), 0.0))
+                if held[r, m] > 0 and rest < granted[r]:
+                    lacks[f"r{r}"] = (granted[r] - rest, held[r, m], max(granted[r] - held[r].sum(), 0.0))
             assert {s.reservation: (s.missing_rru, s.lost_rru, s.missing_now_rru) for s in one.short} == lacks
+            assert all(s.capacity_rru == s.granted_rru + 5.0 for s in one.short), "more is asked for"
             assert one.reservations == (held[:, m] > 0).sum()
             assert one.broken == sum(survives[int(name[1:])] for name in lacks)
             assert one.missing_rru == sum(missing - now for missing, _, now in lacks.values())
@@ -52,3 +54,11 @@ def test_rounding_makes_no_reservation_short() -> None:
     held = np.array([[0.1, 0.2, 0.3 - 1e-12]])
     (_, _, last) = foresee_msb_losses(ground_of(held, np.array([0.3]), np.array([True])))
     assert last.short == ()
+
+
+def test_a_reservation_that_is_promised_nothing_lacks_nothing() -> None:
+    """Its sum over all MSBs may be a rounding error below what one MSB holds."""
+    held = np.array([[1e-17, 1.0, 1e-17], [0.1, 0.2, 0.3], [0.3, 0.2, 0.1]])
+    for one in foresee_msb_losses(ground_of(held, np.zeros(3), np.ones(3, bool))):
+        assert one.short == ()
+        assert one.reservations == 3

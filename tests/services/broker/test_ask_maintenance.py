@@ -10,7 +10,10 @@ from libs.domain.maintenance import MaintenanceReason as Reason
 from libs.domain.region_condition import RegionConditionType
 from libs.domain.reservation import ReservationSpec
 from libs.domain.unavailability import EventState, Unavailability, UnavailabilityEvent, UnavailabilityScope
+from libs.ras.drain_schedule import plan_drains
+from libs.store.capacity.drain_ground import load_drain_ground
 from libs.store.capacity.maintenance import load_ground
+from libs.store.capacity.maintenance_need import load_maintenance_need
 from libs.store.fleet.regions import load_region
 from libs.store.fleet.unavailability_events import end_event, find_scope, list_events, load_event, open_event
 from libs.store.platform.database import Database, Transaction
@@ -18,6 +21,7 @@ from libs.store.platform.load_figures import load_maintenance_queues
 from libs.store.regions.region_conditions import load_condition
 from services.broker.ask_maintenance import MaintenanceRefused, MaintenanceRequest, ask_queue, request_maintenance
 from services.broker.reconcilers.refresh_unavailability import RefreshUnavailability
+from tests.builders.granted import ask as store_requests
 from tests.builders.race import race
 from tests.builders.region import region_image
 from tests.builders.stored import NOW, stored
@@ -121,7 +125,65 @@ def test_the_embedded_buffer_carries_maintenance_and_no_more(database: Database)
         with pytest.raises(MaintenanceRefused) as refused:
             ask(tx, "rack-00")
         assert refused.value.answer.short_rru == {"web": 1.0}
-        assert refused.value.answer.message == "reservations would hold less than they ask for: web by 1 RRU"
+        assert refused.value.answer.message == "reservations would hold less than they are promised: web by 1 RRU"
+
+
+WAITS = [
+    ([("create", 12, "degraded")], None),
+    ([("create", 11, "granted"), ("resize", 12, "degraded")], None),
+    ([("create", 11.5, "granted"), ("resize", 12, "degraded")], 0.5),
+    ([("create", 12, "granted")], 1.0),
+    ([("create", 14, "granted"), ("resize", 12, "degraded")], 1.0),
+    ([("create", 12, "granted"), ("resize", 2, "awaiting_approval")], 1.0),
+    ([("create", 12, "granted"), ("resize", 2, "submitted"), ("delete", 0, "submitted")], 1.0),
+]
+"""Requests of web, and what it lacks of its promise while it holds 11 RRU."""
+
+
+@pytest.mark.parametrize(("requests", "short"), WAITS)
+def test_maintenance_takes_what_was_asked_for_and_not_granted(
+    database: Database, requests: list[tuple[str, float, str]], short: float | None
+) -> None:
+    store_requests(database, requests)
+    with database.write() as tx:
+        for server in ("server-08", "server-09", "server-10", "server-16", "server-17"):
+            lose(tx, server)  # 13 are held
+    with database.write() as tx:
+        if short is None:
+            assert ask(tx, "rack-00").state is EventState.ALLOWED
+            return
+        with pytest.raises(MaintenanceRefused) as refused:
+            ask(tx, "rack-00")
+        assert refused.value.answer.short_rru == {"web": short}
+
+
+@pytest.mark.parametrize(("requests", "short"), WAITS)
+def test_servers_are_needed_back_for_what_was_granted(
+    database: Database, region_id: int, requests: list[tuple[str, float, str]], short: float | None
+) -> None:
+    store_requests(database, requests)
+    with database.write() as tx:
+        ask(tx, "rack-00")
+        for server in ("server-08", "server-09", "server-10", "server-16", "server-17"):
+            lose(tx, server)  # 11 are held
+    with database.snapshot() as tx:
+        need = load_maintenance_need(tx, region_id, now=NOW)
+    assert need.short_rru == ({} if short is None else {"web": short})
+
+
+@pytest.mark.parametrize(("requests", "short"), WAITS)
+def test_a_schedule_of_drains_keeps_what_was_granted(
+    database: Database, requests: list[tuple[str, float, str]], short: float | None
+) -> None:
+    store_requests(database, requests)
+    with database.write() as tx:
+        for server in ("server-08", "server-09", "server-10", "server-16", "server-17"):
+            lose(tx, server)  # 13 are held
+    with database.snapshot() as tx:
+        ground = load_drain_ground(tx, "west", racks=["rack-00"], msbs=[], now=NOW)
+    found = plan_drains(ground, begins_at=NOW, ends_at=NOW + 4 * HOUR, each=HOUR, slots_max=9)
+    over = [dict(answer.short_rru) for _, answer in found.unplaced]
+    assert over == ([] if short is None else [{"web": short}])
 
 
 def test_requests_queue_in_the_order_of_asking(database: Database, region_id: int) -> None:
@@ -252,7 +314,7 @@ def test_servers_that_are_needed_must_be_back_within_half_an_hour(database: Data
         assert condition is not None
         seen.append((condition.status.value, condition.reason))
         if condition.reason != "NotNeeded":
-            assert condition.message.startswith("Reservations hold less than they ask for while servers are in")
+            assert condition.message.startswith("Reservations hold less than they are promised while servers are in")
             asked = f"web by 1 RRU. Return the servers of the planned events {event.unavailability_event_id} until "
             assert asked + "2026-11-01 12:35" in condition.message
 

@@ -1,5 +1,7 @@
 """The ground of the outlook has the servers that count as held, and no others."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ from libs.domain.reservation import ReservationSpec
 from libs.store.capacity.loss_ground import load_loss_ground
 from libs.store.platform.database import Database
 from libs.store.platform.refusals import NotFound
+from tests.builders.granted import ask
 from tests.builders.region import region_image
 from tests.builders.stored import stored
 
@@ -41,7 +44,28 @@ def test_what_is_up_and_has_joined_counts(database: Database) -> None:
     assert ground.down.tolist() == [1, 1]
     assert ground.in_use.tolist() == [2, 0]
     assert ground.spare.tolist() == [1, 0], "a spare server that is down is no spare"
-    assert ground.capacity_rru.dtype == np.float64
+    assert ground.capacity_rru.dtype == ground.granted_rru.dtype == np.float64
+
+
+@pytest.mark.parametrize(
+    ("requests", "granted"),
+    [
+        ([("create", 2, "granted")], 2.0),
+        ([("create", 2, "degraded")], 0.0),
+        ([("create", 0.5, "granted"), ("resize", 2, "degraded")], 0.5),
+        ([("create", 9, "granted"), ("resize", 2, "degraded")], 2.0),
+        ([("create", 2, "granted"), ("resize", 1, "awaiting_approval")], 2.0),
+    ],
+)
+def test_a_request_that_waits_is_promised_as_far_as_it_was_granted(
+    database: Database, requests: Sequence[tuple[str, float, str]], granted: float
+) -> None:
+    stored(database, region_image(reservations=SPECS, current=CURRENT, kind={"spare": "shared_buffer"}))
+    ask(database, requests)
+    with database.snapshot() as tx:
+        ground = load_loss_ground(tx, "west")
+    found = dict(zip(ground.reservation, zip(ground.capacity_rru, ground.granted_rru, strict=True), strict=True))
+    assert found == {"web": (2.0, granted), "db": (1.0, 1.0)}
 
 
 def test_an_unknown_region_is_named(database: Database) -> None:

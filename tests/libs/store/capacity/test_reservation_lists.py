@@ -35,7 +35,9 @@ def phase_of(one: Reservation) -> str:
 def ready_of(one: Reservation) -> str:
     promised = not one.scheduled and one.deleted_at is None
     capacity = one.spec.capacity_rru
-    state = readiness_of(one.held, capacity_rru=capacity, is_promised=promised, generation=1, last=None)
+    state = readiness_of(
+        one.held, capacity_rru=capacity, granted_rru=capacity, is_promised=promised, generation=1, last=None
+    )
     return state.status.value
 
 

@@ -6,7 +6,7 @@ import pytest
 import sqlalchemy as sa
 
 from libs.domain.page import Page
-from libs.domain.readiness import Readiness, ReadinessHistory, ReadinessInterval
+from libs.domain.readiness import Readiness, ReadinessHistory, ReadinessInterval, RegionReadiness
 from libs.domain.region_condition import ConditionStatus
 from libs.domain.reservation import ReservationSpec
 from libs.domain.unavailability import Unavailability, UnavailabilityScope
@@ -20,6 +20,7 @@ from libs.store.regions.region_summary import load_region_summary
 from services.mover.reconcilers import watch_reservations
 from services.mover.reconcilers.watch_reservations import GAP_MAX, WatchReservations
 from tests.builders.clock import ManualClock
+from tests.builders.granted import ask
 from tests.builders.region import region_image
 from tests.builders.stored import reservation_id, stored
 
@@ -112,6 +113,80 @@ def test_a_new_promise_is_not_there_yet_and_a_loss_is_told_apart(watch: Watch) -
     assert [state for state, _ in watch.story("db")] == ["NotThereYet", "Held", "NotThereYet"]
     [latest, *_] = watch.page("db").items
     assert (latest.record.observed_generation, latest.record.capacity_rru) == (2, 3)
+
+
+@pytest.mark.parametrize(
+    ("requests", "story"),
+    [
+        ([("create", 2, "granted")], ["Held", "CapacityLost", "CapacityLost", "CapacityLost", "Held"]),
+        ([("create", 2, "degraded")], ["Held", "NotThereYet", "NotThereYet", "NotThereYet", "Held"]),
+        (
+            [("create", 1, "granted"), ("resize", 2, "degraded")],
+            ["Held", "NotThereYet", "CapacityLost", "NotThereYet", "Held"],
+        ),
+        (
+            [("create", 3, "granted"), ("resize", 2, "degraded")],
+            ["Held", "CapacityLost", "CapacityLost", "CapacityLost", "Held"],
+        ),
+    ],
+)
+def test_a_request_that_waits_loses_only_what_was_granted(
+    watch: Watch, requests: list[tuple[str, float, str]], story: list[str]
+) -> None:
+    ask(watch.database, requests)
+    watch.look()
+    events = []
+    for server in ("server-00", "server-04"):
+        events.append(watch.lose("server", server))
+        watch.look()
+    lost = load_readiness(watch)
+    assert (lost.capacity_lost, lost.not_there_yet) == ((1, 1) if story[2] == "CapacityLost" else (0, 2)), "with db"
+    for event in events:
+        watch.mend(event)
+        watch.look()
+    assert [state for state, _ in watch.story("web")] == story
+
+
+def load_readiness(watch: Watch) -> RegionReadiness:
+    with watch.database.snapshot() as tx:
+        return load_region_readiness(tx)["west"]
+
+
+def test_a_promise_is_lost_while_more_is_asked_for(watch: Watch) -> None:
+    """A resize makes no promise smaller or unseen, before the loss and after it."""
+    ask(watch.database, [("create", 2, "granted")])
+    watch.look()
+    waits = [("resize", 5, "degraded")]
+    more = ReservationSpec(capacity_rru=5, rru={"hw-a": 1.0}, survives_msb_loss=False)
+
+    def resize(generation: int) -> None:
+        with watch.database.write() as tx:
+            update_spec(tx, watch.ids["web"], more, generation=generation)
+        ask(watch.database, waits)
+
+    resize(1)
+    watch.look()
+    event = watch.lose("server", "server-00")
+    watch.look()
+    resize(2)
+    watch.look()
+    watch.mend(event)
+    watch.look()
+    assert [state for state, _ in watch.story("web")] == [
+        "Held", "NotThereYet", "CapacityLost", "CapacityLost", "NotThereYet"
+    ]  # fmt: skip
+
+
+def test_a_promise_that_was_never_held_is_not_lost_with_a_request_for_more(watch: Watch) -> None:
+    """db holds one server of the two that it was granted, and asks for a third."""
+    ask(watch.database, [("create", 2, "granted"), ("resize", 3, "degraded")], name="db")
+    with watch.database.write() as tx:
+        more = ReservationSpec(capacity_rru=3, rru={"hw-a": 1.0}, survives_msb_loss=False)
+        update_spec(tx, watch.ids["db"], more, generation=1)
+    watch.look()
+    watch.lose("server", "server-01")
+    watch.look()
+    assert [state for state, _ in watch.story("db")] == ["NotThereYet", "NotThereYet"]
 
 
 def test_since_is_the_last_change_of_the_status_and_not_of_the_numbers(watch: Watch, clock: ManualClock) -> None:

@@ -13,6 +13,7 @@ from libs.domain.reservation import ReservationSpec
 from libs.store.executions.freezes import insert_freeze
 from tests.builders.clock import ManualClock
 from tests.builders.executed_plan import Orchestrator
+from tests.builders.granted import ask
 from tests.builders.planning_inputs import put
 from tests.builders.region import region_image
 from tests.builders.stored import stored
@@ -191,6 +192,10 @@ def test_events_do_not_take_more_than_the_reservation_of_a_service_is_promised(c
     refused = propose(client, event(CAPACITY | {"delta": -4.5}))
     assert (refused.status_code, refused.json()["conflicts"][0]["lacking"]) == (409, 0.5)
     assert propose(client, event(CAPACITY | {"delta": -4.5}), dry_run=True).status_code == 409
+    ask(database, [("create", 1, "granted"), ("resize", 2, "degraded")])
+    refused = propose(client, event(CAPACITY | {"delta": -2.5}))
+    assert refused.json()["conflicts"][0]["lacking"] == 0.5, "the other half of what it asks for waits"
+    ask(database, [("resize", 2, "granted")])
     assert propose(client, event(CAPACITY | {"delta": -4.0})).status_code == 201
 
 

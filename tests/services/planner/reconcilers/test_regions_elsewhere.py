@@ -23,6 +23,7 @@ from services.cli.flux.offline import make_plan
 from services.planner.reconcilers.schedule_plan_runs import SchedulePlanRuns
 from services.planner.remote_regions import RegionQuestion, RegionsUnknown, RemoteRegions
 from services.portal.api import reservations
+from tests.builders.granted import ask as ask_portal
 from tests.builders.http_system import HttpSystem
 from tests.builders.planning_inputs import put, put_world
 from tests.builders.region import region_image
@@ -34,6 +35,7 @@ WINDOW_END = DAY_ZERO + timedelta(2)
 RETRIES = Retries(attempts_max=3, backoff=Backoff(0.0), timeout_s=5.0)
 SECRET = "tell-nobody-0123456789"
 RESERVATION = {"name": "web", "region": "east", "spec": {"capacity_rru": 5.0}, "status": {"phase": "granted"}}
+"""As an older portal tells it, without `granted_rru`."""
 
 
 class Portal:
@@ -54,8 +56,10 @@ def fake(asked):
     assert url.path == "/v1/reservations"
     if "cursor" not in query:
         return 200, {"items": [RESERVATION], "next_cursor": "second page"}
-    later = RESERVATION | {"name": "later", "status": {"phase": "scheduled"}}
-    return 200, {"items": [RESERVATION | {"name": "db"}, later], "next_cursor": None}
+    later = RESERVATION | {"name": "later", "status": {"phase": "scheduled", "granted_rru": 5.0}}
+    waits = RESERVATION | {"name": "waits", "status": {"phase": "degraded", "granted_rru": 2.0}}
+    new = RESERVATION | {"name": "new", "status": {"phase": "degraded", "granted_rru": 0.0}}
+    return 200, {"items": [RESERVATION | {"name": "db"}, later, waits, new], "next_cursor": None}
 
 
 @pytest.fixture
@@ -91,7 +95,7 @@ def other_database(other_database_url):
 def test_all_pages_are_read_and_what_is_not_promised_yet_is_left_out(regions_at):
     with HttpSystem(Portal(fake)) as system:
         found = regions_at(system.url).read(QUESTION)
-    assert found["east"].promised_rru == {"web": 5.0, "db": 5.0}
+    assert found["east"].promised_rru == {"web": 5.0, "db": 5.0, "waits": 2.0, "new": 0.0}
     assert found["east"].supply == ((), ())
     assert {asked.headers["Authorization"] for asked in system.asked} == {f"Bearer {SECRET}"}
 
@@ -185,6 +189,7 @@ def test_a_plan_stands_on_the_supply_and_the_promises_of_a_portal(
         other_database,
         region_image("east", reservations={"buffer": buffer, "store": store}, kind={"buffer": "shared_buffer"}),
     )
+    ask_portal(other_database, [("create", 4, "granted"), ("resize", 6, "degraded")], name="store")
     with other_database.write() as tx:
         announce_retirement(
             tx,
@@ -218,7 +223,7 @@ def test_a_plan_stands_on_the_supply_and_the_promises_of_a_portal(
     report = look(client, run)["report"]
     assert report["regions_read"] == ["east"]
     [found] = report["headroom"]
-    assert (found["service"], found["granted"]) == ("store", pytest.approx(600.0))
+    assert (found["service"], found["granted"]) == ("store", pytest.approx(400.0))
     planned = make_plan(type(world)(look(client, run)["bundle"]))
     h, r = planned.words.hardware_types.tolist().index("compute"), planned.words.regions.tolist().index("east")
     assert planned.inputs.supply[:, h, r].tolist() == [2.5 * (8 - 2 - 1), 2.5 * (8 - 2 - 1 + 5)]

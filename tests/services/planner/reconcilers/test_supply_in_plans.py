@@ -14,6 +14,7 @@ from libs.store.ledger.changes import change_events
 from libs.store.ledger.proposals import propose_events
 from services.broker.api import region_supply
 from services.cli.flux.offline import make_plan
+from tests.builders.granted import ask as ask_portal
 from tests.builders.ledger import resize
 from tests.builders.planning_inputs import put, put_world
 from tests.builders.region import region_image
@@ -92,6 +93,35 @@ def test_a_run_compares_granted_capacity_with_use(client, planner, ask, world, d
     [found] = look(client, run)["report"]["headroom"]
     assert (found["service"], found["granted"], found["finding"]) == ("store", pytest.approx(600.0), "HeadroomExceeded")
     assert found["headroom"] == pytest.approx(600.0 / found["used"])
+    ask_portal(database, [("create", 2, "granted"), ("resize", 6, "degraded")], name="store")
+    run = ask()
+    planner().reconcile()
+    [waits] = look(client, run)["report"]["headroom"]
+    assert (waits["granted"], waits["used"]) == (pytest.approx(200.0), found["used"]), "the rest is only asked for"
+
+
+def test_a_resize_that_waits_for_servers_counts_once(client, planner, ask, world, database):
+    """Its reservation asks for all of it already, and its event in the ledger has all of it left."""
+    put_world(client, world)
+    store = ReservationSpec(capacity_rru=6, rru={"hw-a": 1.0}, survives_msb_loss=False)
+    stored(database, region_image("east", reservations={"store": store}))
+    ask_portal(database, [("create", 5, "granted"), ("resize", 6, "degraded")], name="store")
+    row = {"service": "store", "hardware_type": "compute", "reservation": "store", "rru_per_unit": 0.01}
+    put(client, "service_reservations", [row])
+    now, at = FixedClock().now(), WINDOW_END + timedelta(hours=1)
+    with database.write() as tx:
+        [event] = propose_events(
+            tx, [resize(100.0, service="store", region="east", starts_at=at)], actor="olga", now=now
+        ).tolist()
+    for generation, status in enumerate((EventStatus.APPROVED, EventStatus.ACTIVE), 1):
+        with database.write() as tx:
+            one = EventChange(capacity_event_id=event, generation=generation, status=status, reason="")
+            change_events(tx, [one], actor="olga", now=now)
+    run = ask()
+    planner().reconcile()
+    bundle = make_plan(type(world)(look(client, run)["bundle"]))
+    place = bundle.words.services.tolist().index("store"), bundle.words.regions.tolist().index("east")
+    assert bundle.models.present_capacity(bundle.inputs)[place] == pytest.approx(500 + 100)
 
 
 def test_a_plan_starts_from_what_is_granted_and_never_from_less_than_the_use(client, planner, ask, world, database):
