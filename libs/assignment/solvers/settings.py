@@ -123,7 +123,8 @@ class PortfolioLimits:
                         25th of the containers if that is more
     stall_gain          gain below which the search stops, as a share of the lower bound: see `stall`
     exact_columns_max   a problem with at most this many counts is solved as a whole by branch and bound. Unless it is 0
-                        or `neighbourhoods_max` is given, one of up to 1,000 counts is too, after a search without proof
+                        or `neighbourhoods_max` is given, one of up to 1,000 counts is too, after a search without
+                        proof. For a priority before the last one it is 5,000 counts
     exact_nodes_max     most nodes of that branch and bound
     exact_gap           relative gap at which a problem counts as solved
     """

@@ -59,6 +59,12 @@ class Effort:
     gap_share: float = 0.3
 
 
+WIDE = Effort(columns=250, containers=7, nodes=20, gap_share=0.1)
+"""The limits on the work of a wide neighbourhood. It takes several times as long, and finds what small ones miss where
+almost no object is free.
+"""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Neighbourhood:
     chosen: Ints
@@ -112,6 +118,11 @@ class Search:
     def counts(self) -> Ints:
         """Return the counts of the point, rounded to whole numbers, (Q,)."""
         return np.asarray(np.rint(self.x[: self.width]), dtype=np.int64)
+
+    def widen(self) -> None:
+        """Let the neighbourhoods from now on be wide, and no container be tired."""
+        self.effort = WIDE
+        self.fatigue[:] = 1.0
 
     def raise_least(self, containers: Ints, least: Floats) -> None:
         """Let the containers cost at least `least` each, net of prices, so that their excess is what could be saved."""

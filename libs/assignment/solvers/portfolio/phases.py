@@ -51,6 +51,8 @@ LARGE = 0.1
 """Share of the excess of all containers. One that has more, and pays a penalty, is bounded in whole objects before the
 neighbourhoods.
 """
+WIDE_TRIES = 40
+"""Wide neighbourhoods of a goal that others wait for. Small ones have saved most of it, so it may stay as it is long."""
 Proof = Callable[[Ints, Callable[[], Ints]], bool]
 """Raises bounds with the counts near the end of the steps, and returns whether those after them, once there are any,
 are optimal.
@@ -73,6 +75,7 @@ class Phases:
 
     pool   solves parts of a relaxation and neighbourhoods
     quiet  (C,) the columns whose costs only break ties, if the model joins several levels; None: found from the model
+    leads  whether the objective comes before another one, as promises come before costs. It is then worth more time
     """
 
     def __init__(
@@ -84,8 +87,10 @@ class Phases:
         watch: Watch,
         pool: Pool,
         quiet: Bools | None = None,
+        *,
+        leads: bool = False,
     ) -> None:
-        self.pool = pool
+        self.pool, self.leads = pool, leads
         self.lowered, self.limits, self.seed, self.watch = lowered, limits, seed, watch
         self.shares = shares_of(lowered, model.cost)
         self.stated = model
@@ -278,15 +283,25 @@ class Phases:
         self._raise_least(search)
         real = self.lowered.container != self.shares.sink
         containers, most = len(np.unique(self.lowered.container[real])), self.limits.neighbourhoods_max
-        search.run(
-            self.pool,
+
+        def run(count: int, stall: int) -> None:
+            search.run(
+                self.pool,
+                count,
+                stall,
+                self.limits.stall_gain * self._size(relaxation, counts, bound),
+                lambda: self.watch.stop() or proven(),
+                self.watch.time_left,
+                lambda _: self._tell(search.x),
+            )
+
+        run(
             max(30, 2 * containers) if most is None else most,
             max(8, containers // 25) if self.limits.stall is None else self.limits.stall,
-            self.limits.stall_gain * self._size(relaxation, counts, bound),
-            lambda: self.watch.stop() or proven(),
-            self.watch.time_left,
-            lambda _: self._tell(search.x),
         )
+        if self.leads and most is None:
+            search.widen()
+            run(WIDE_TRIES, WIDE_TRIES)
         return search
 
     def _raise_least(self, search: Search) -> None:

@@ -47,8 +47,13 @@ TWINS = 2
 """Average objects of a class below which the result carries a warning."""
 TOGETHER_SHARE = 0.9
 """Share of the time for the search of all priorities together, if there are several priorities."""
-MEDIUM = 1_000
-"""Most counts of a problem that branch and bound solves as a whole too, once a search has ended without a proof."""
+MEDIUM, MEDIUM_LEADING = 1_000, 5_000
+"""Most counts of a problem that branch and bound solves as a whole too, once a search has ended without a proof.
+
+The second is for a goal that comes before another one. Presolve alone often proves it.
+"""
+SETTLING = 200_000
+"""Nodes of that branch and bound times counts of the problem. More nodes take long, and seldom find anything."""
 MOMENTS_MAX, MOMENTS_MIN = 100, 2
 """Most and least steps of a timeline."""
 MOMENTS_SHARE, MOMENTS_S = 0.02, 0.1
@@ -224,6 +229,10 @@ class _Run:
         """Return whether the level is worth a search: its value is not proven, and there is time."""
         return value > self._near(level, value) and not self.stop()
 
+    def _leads(self, level: int) -> bool:
+        """Return whether another level with costs comes after `level`."""
+        return any(one.cost.any() for one in self.lowered.levels[level + 1 :])
+
     def _near(self, level: int, value: float) -> float:
         """Return the largest value of the level that its bound proves, within the exact gap of the limits."""
         return self._least + self.limits.exact_gap * abs(value) + self.lowered.compiled.tolerance(level, value)
@@ -238,7 +247,7 @@ class _Run:
             return
         few = joint is not None and joint.nearly_settles(level, lowered, self.counts)
         limits = replace(self.limits, neighbourhoods_max=0) if few else self.limits
-        phases = Phases(lowered, model, limits, self.seed, self, self.pool)
+        phases = Phases(lowered, model, limits, self.seed, self, self.pool, leads=self._leads(level))
         relaxation = None
         if joint is not None and level == joint.goals[-1]:
             # a row that holds the levels above would couple the containers
@@ -268,10 +277,11 @@ class _Run:
 
         A caller that limits the number of neighbourhoods wants no more work than these.
         """
-        limits = self.limits
+        limits, counts = self.limits, len(self.lowered.container)
         is_asked = limits.exact_columns_max > 0 and limits.neighbourhoods_max is None
-        if not is_asked or len(self.lowered.container) > MEDIUM:
+        if not is_asked or counts > (MEDIUM_LEADING if self._leads(level) else MEDIUM):
             return
+        limits = replace(limits, exact_nodes_max=min(limits.exact_nodes_max, SETTLING // counts))
         phases = Phases(self.lowered, model, limits, self.seed, self, self.pool)
         if phases.is_small:  # the search was branch and bound
             return

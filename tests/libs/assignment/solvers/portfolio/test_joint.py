@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from libs.assignment import Bound, CapacitySpec, Filter, Limit, Limits, MaximizeAllocationSpec, Problem, solve
+from libs.assignment.language.specs.single_group_failure_buffer import SingleGroupFailureBufferSpec
 from libs.assignment.model.lower import lower
 from libs.assignment.solvers.portfolio import relaxing, solver
 from libs.assignment.solvers.portfolio.joint import Joint, search_together
@@ -22,14 +23,16 @@ from tests.libs.assignment.solvers.portfolio.test_solver import PARTIES, world
 SEARCHED = Limits(exact_columns_max=0)
 
 
-def ordered(seed: int, objects: int = 90) -> Problem:
-    """Return the world with the shortfall of its parties as the first priority."""
+def ordered(seed: int, objects: int = 90, *, wanted: float = 1.0) -> Problem:
+    """Return the world with the shortfall of its parties as the first priority, which want `wanted` times as much."""
     problem = world(seed, objects)
     first, *others = problem.goals
     stated = Problem(objects=objects, containers=PARTIES + 1, initial=problem.initial)
     stated.scopes, stated.partitions, stated.dimensions = problem.scopes, problem.partitions, problem.dimensions
     stated.constraints = problem.constraints
-    stated.add_goal(first.spec, weight=first.weight, priority=0, normalise=False)
+    assert isinstance(first.spec, SingleGroupFailureBufferSpec)
+    limit = Limit(items=np.round(wanted * np.asarray(first.spec.limit.items), 1))
+    stated.add_goal(replace(first.spec, limit=limit), weight=first.weight, priority=0, normalise=False)
     for goal in others:
         stated.add_goal(goal.spec, weight=goal.weight, priority=1, normalise=False)
     return stated
