@@ -52,7 +52,7 @@ LARGE = 0.1
 neighbourhoods.
 """
 WIDE_TRIES = 40
-"""Wide neighbourhoods of a goal that others wait for. Small ones have saved most of it, so it may stay as it is long."""
+"""Wide neighbourhoods of a leading goal. Small ones come first and save most, so long waits for a gain are normal."""
 Proof = Callable[[Ints, Callable[[], Ints]], bool]
 """Raises bounds with the counts near the end of the steps, and returns whether those after them, once there are any,
 are optimal.
