@@ -19,7 +19,16 @@ from libs.domain.resources import resources_in
 from libs.domain.verdict import Verdict
 from libs.ras.coverable import coverable_rru
 from libs.ras.evaluate import coverage_of, kinds_survived, scarce_resource, worst_domain
-from libs.ras.hard_limits import broken, has_limits, limits_in_words, limits_of, ways_out, without_limits
+from libs.ras.hard_limits import (
+    SHOWN,
+    broken,
+    has_limits,
+    limits_in_words,
+    limits_of,
+    most_met,
+    ways_out,
+    without_limits,
+)
 from libs.ras.largest_possible import Potential, ScarceResource, potential_of
 from libs.ras.power_relief import full_in_words, full_limits, without_power_limits
 from libs.ras.shortage import describe_shortage, stock_of
@@ -72,6 +81,7 @@ def admit(snapshot: FleetSnapshot, reservation: int, *, cancelled: Callable[[], 
             free_servers=gained,
             granted_servers=gained,
             resource=scarce_resource(snapshot, covered, reservation),
+            names_limits=False,
         )
         numbers |= found.numbers
         reason, message = found.reason, found.message + _barred(snapshot, reservation, rounding_rru, cancelled)
@@ -197,7 +207,8 @@ def _rejected(snapshot: FleetSnapshot, r: int, p: Potential) -> Verdict:
         return _too_little(name, p, p.scarce)
     if has_limits(snapshot, r) and _could(without_limits(snapshot, r), r):
         ways = ways_out(snapshot, r, lambda other: _could(other, r))
-        reason, todo = "BeyondHardLimits", f"Either {', or '.join(ways)}."
+        todo = f"Either {', or '.join(ways)}." if len(ways) > 1 else f"{ways[0][0].upper()}{ways[0][1:]}."
+        reason = "BeyondHardLimits"
         message = (
             f"Within its hard limits ({limits_in_words(snapshot, r)}) {name} could have {p.most_rru:.6g} of {asked}."
         )
@@ -206,9 +217,10 @@ def _rejected(snapshot: FleetSnapshot, r: int, p: Potential) -> Verdict:
         todo = "Allow a type that it has."
     elif p.eligible_rru < least:
         reason, message = "BeyondRegion", f"All servers that {name} may use come to {p.eligible_rru:.6g} of {asked}."
-        todo = "Ask for at most that, allow more types, or use another region."
+        todo = f"{_ask_for_less(snapshot, r, p.eligible_rru)} allow more types, or use another region."
     elif p.worst is not None and p.surviving_rru < least:
-        reason, message, todo = _beyond_loss(name, asked, p, p.worst)
+        less = _ask_for_less(snapshot, r, p.surviving_rru)
+        reason, message, todo = _beyond_loss(name, asked, p, p.worst, less)
     else:
         reason, (message, todo) = "BeyondAffinity", _beyond_affinity(snapshot, r, p)
     return Verdict(phase="rejected", reason=reason, message=f"{message} {todo}", numbers=p.numbers(), plan=None)
@@ -226,8 +238,30 @@ def _too_little(name: str, p: Potential, scarce: ScarceResource) -> Verdict:
     return Verdict(phase="rejected", reason="BeyondResource", message=message, numbers=numbers, plan=None)
 
 
-def _beyond_loss(name: str, asked: str, p: Potential, worst: WorstDomain) -> tuple[str, str, str]:
-    """Return the reason, message and advice for a reservation that would lack RRU after the loss of `worst`."""
+def _ask_for_less(snapshot: FleetSnapshot, r: int, named_rru: float) -> str:
+    """Return the advice to ask for a capacity that reservation `r` could have, where the message names `named_rru`.
+
+    The capacity is less than that if losses, hard limits or datacenter shares leave less of it.
+    """
+    most = most_met(snapshot, r, lambda other: _could(other, r))
+    if most >= named_rru * (1 - ROUNDING) - 1 / SHOWN:
+        return "Ask for at most that,"
+    kinds, where = " or ".join(kinds_survived(snapshot, r)), []
+    if kinds:
+        where.append(f"after the loss of any one {kinds}")
+    if has_limits(snapshot, r):
+        where.append("within its hard limits")
+    if not np.isnan(snapshot.reservations.affinity_share[r]).all():
+        where.append("within its datacenter shares")
+    remain = f"Of these {most:.12g} RRU remain {' and '.join(where)}."
+    return f"{remain} Ask for at most these," if most > 0 else f"{remain} Change these terms,"
+
+
+def _beyond_loss(name: str, asked: str, p: Potential, worst: WorstDomain, less: str) -> tuple[str, str, str]:
+    """Return the reason, message and advice for a reservation that would lack RRU after the loss of `worst`.
+
+    less  the advice to ask for less, up to its comma
+    """
     if worst.kind == MSB_KIND:
         message = f"{worst.domain} holds {worst.rru:.6g} RRU of what {name} may use; after losing it"
         reason, without = "BeyondMsbLoss", "an MSB"
@@ -235,7 +269,7 @@ def _beyond_loss(name: str, asked: str, p: Potential, worst: WorstDomain) -> tup
         message = f"{worst.rru:.6g} RRU of what {name} may use are in {worst.words}; after losing them"
         reason, without = "BeyondDomainLoss", f"the loss of a {worst.kind}"
     message += f" {p.surviving_rru:.6g} of {asked} would be left."
-    return reason, message, f"Ask for at most that, allow more types, or do without surviving {without}."
+    return reason, message, f"{less} allow more types, or do without surviving {without}."
 
 
 def _beyond_affinity(snapshot: FleetSnapshot, r: int, p: Potential) -> tuple[str, str]:

@@ -19,8 +19,8 @@ Met = Callable[[FleetSnapshot], bool]
 MSB_SHARE_MAX, DATACENTERS = "msb_share_max", "datacenters"
 _TOLERANCE = 1e-9
 _STEPS = 40
-_SHOWN = 1000
-"""Shares and capacities are shown as whole multiples of 1 / _SHOWN, rounded to the side that works."""
+SHOWN = 1000
+"""Shares and capacities are shown as whole multiples of 1 / SHOWN, rounded to the side that works."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,18 +117,23 @@ def ways_out(snapshot: FleetSnapshot, r: int, met: Met) -> list[str]:
     A way is one more datacenter, or all; a larger number or share of another limit; all limits gone; or a smaller
     capacity. `met` must be true of `snapshot` without the hard limits of `r`.
     """
-    q, ways = snapshot.reservations, []
+    ways = []
     for limit in limits_of(snapshot, r):
         if met(without_limits(snapshot, r, [limit])):
             ways.append(_way(snapshot, r, limit, met))
     if not ways:
         ways.append("do without these limits")
-    asked = float(q.capacity_rru[r])
-    cut = _least(0.0, 1.0, lambda by: met(_with_capacity(snapshot, r, asked * (1 - by))))
-    most = np.floor(asked * (1 - cut) * _SHOWN) / _SHOWN
+    most = most_met(snapshot, r, met)
     if most > 0:
-        ways.append(f"ask for at most {most:g} RRU")
+        ways.append(f"ask for at most {most:.12g} RRU")
     return ways
+
+
+def most_met(snapshot: FleetSnapshot, r: int, met: Met) -> float:
+    """Return the largest capacity of reservation `r`, in its RRU, that `met` says is possible; 0: none is."""
+    asked = float(snapshot.reservations.capacity_rru[r])
+    cut = _least(0.0, 1.0, lambda by: met(_with_capacity(snapshot, r, asked * (1 - by))))
+    return float(np.floor(asked * (1 - cut) * SHOWN)) / SHOWN
 
 
 def _way(snapshot: FleetSnapshot, r: int, limit: HardLimit, met: Met) -> str:
@@ -147,7 +152,7 @@ def _way(snapshot: FleetSnapshot, r: int, limit: HardLimit, met: Met) -> str:
                 return with_share(snapshot, r, share)
             return _with_limit(snapshot, r, limit.column, share)
 
-        share = np.ceil(_least(now, 1.0, lambda share: met(with_value(share))) * _SHOWN) / _SHOWN
+        share = np.ceil(_least(now, 1.0, lambda share: met(with_value(share))) * SHOWN) / SHOWN
         return f"raise {limit.name} to {share:.4g}" if share <= 1 else f"do without {limit.name}"
     column = limit.column
     low, high = int(q.domain_limits[r][column]), len(snapshot.servers)

@@ -83,6 +83,7 @@ def potential_of(snapshot: FleetSnapshot, reservation: int) -> Potential:
     is_limited |= bool(q.limits_domains[reservation])
     if by_msb.size and (is_limited or not np.isnan(share).all()):
         most = min(surviving, most_within_limits(snapshot, reservation, share * asked))
+        most = most if most > ROUNDING * asked else 0.0  # the residue of a linear program is no capacity
     worst = None
     if loads:
         loss, load = loads[int(np.argmin(left))]

@@ -62,4 +62,4 @@ class DomainLimitOut(ResponseModel):
 def wrong_limits(tx: Transaction, region: Region, limits: Sequence[DomainLimit]) -> list[FieldError]:
     """Return an error for each limit of a kind that the region does not have, or of which no server has a place."""
     further = [limit.kind for limit in limits if limit.kind not in (DATACENTER, MSB)]
-    return wrong_kinds(tx, region, further, _FIELD)
+    return wrong_kinds(tx, region, further, _FIELD, also=(DATACENTER, MSB))

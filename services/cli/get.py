@@ -127,10 +127,23 @@ def _with_amiss(region: Json) -> Json:
 def id_of(client: Client, noun: Noun, name: str, region: str | None = None) -> str:
     """Return the id of a name in a region, or in all. Raises CliFailure unless exactly one object has the name."""
     found = [str(item[NAMED[noun]]) for item in client.items(f"/v1/{noun}", name=name, region=region)]
+    if not found and noun is Noun.RESERVATIONS:
+        _tell_request(client, name, region)
     if len(found) != 1:
         many = f"{len(found)} are called" if found else "none is called"
         raise CliFailure(f"{noun}: {many} {name}; `plimsoll get {noun}` lists their ids")
     return found[0]
+
+
+def _tell_request(client: Client, name: str, region: str | None) -> None:
+    """Raise CliFailure with the latest request for a reservation `name` that does not exist, if there is one."""
+    for asked in client.items("/v1/capacity-requests", reservation=name, region=region):
+        identifier, status = asked["capacity_request_id"], asked["status"]
+        raise CliFailure(
+            f"there is no reservation {name}. Its latest request {identifier} ({asked['kind']}) is "
+            f"{status['phase'].replace('_', ' ')}: {status['message']} "
+            f"`plimsoll get capacity-requests {identifier}` has it all"
+        )
 
 
 def _pair(text: str, renamed: Mapping[str, str]) -> tuple[str, str]:

@@ -1,10 +1,15 @@
-"""Filters use the names in the table."""
+"""Filters use the names in the table, and a name that no reservation has leads to its request."""
+
+import re
+from unittest.mock import create_autospec
 
 import pytest
 import typer
 
+from services.cli.client import Client
 from services.cli.columns import COLUMNS, FILTERS, columns_of
-from services.cli.get import _pair
+from services.cli.failure import CliFailure
+from services.cli.get import _pair, id_of
 from services.cli.noun import Noun
 
 
@@ -45,3 +50,17 @@ def test_what_is_renamed_is_a_column() -> None:
 def test_a_filter_without_a_value_says_how_to_write_it() -> None:
     with pytest.raises(typer.BadParameter, match="region=west"):
         _pair("region", {})
+
+
+def test_the_name_of_a_request_without_a_reservation_tells_its_decision() -> None:
+    """The owner of a rejected request asks to explain it."""
+    status = {"phase": "rejected", "message": "All servers that huge may use come to 278 of 5000 RRU."}
+    request = {"capacity_request_id": 20, "kind": "create", "status": status}
+    client = create_autospec(Client, instance=True)
+    client.items.side_effect = lambda path, **_: iter([request] if path == "/v1/capacity-requests" else [])
+    told = "request 20 (create) is rejected: All servers that huge may use come to 278 of 5000 RRU. `plimsoll get"
+    with pytest.raises(CliFailure, match=re.escape(told)):
+        id_of(client, Noun.RESERVATIONS, "huge")
+    client.items.side_effect = lambda *_, **__: iter([])
+    with pytest.raises(CliFailure, match="none is called huge"):
+        id_of(client, Noun.RESERVATIONS, "huge")

@@ -56,6 +56,13 @@ def test_limits_are_kept_and_change_with_a_resize(client: TestClient, database: 
         assert client.get(url).json()["spec"]["domain_limits"] == limits
 
 
+def test_an_unknown_kind_is_refused_with_all_that_have_limits(client: TestClient) -> None:
+    answer = client.post("/v1/capacity-requests", json=asking({"kind": "rack", "servers_max": 1}))
+    [error] = answer.json()["errors"]
+    assert (answer.status_code, error["known"]) == (422, ["datacenter", "msb", "network_block"])
+    assert error["message"] == "west has no kind of domain called rack: it has datacenter, msb, network_block"
+
+
 def test_a_request_beyond_its_limits_is_refused_with_the_ways_out(client: TestClient, assess_all) -> None:
     body = asking({"kind": "network_block", "domains_max": 1})
     body["spec"]["capacity_rru"] = 9
@@ -85,7 +92,7 @@ def test_a_preference_gives_few_domains_and_refuses_nothing(client: TestClient, 
 @pytest.mark.parametrize(
     ("limits", "field", "told"),
     [
-        ([{"kind": "network_blok", "domains_max": 1}], "spec.domain_limits", "it has network_block"),
+        ([{"kind": "network_blok", "domains_max": 1}], "spec.domain_limits", "it has datacenter, msb, network_block"),
         ([{"kind": "msb"}], "spec.domain_limits.0", "give at least one of domains_max, servers_max, share_max"),
         ([{"kind": "msb", "domains_max": 0}], "spec.domain_limits.0.domains_max", "greater than or equal to 1"),
         (

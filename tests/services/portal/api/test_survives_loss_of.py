@@ -64,6 +64,13 @@ def test_an_unknown_kind_is_refused_with_those_of_the_region(client: TestClient,
     assert error["message"] == "west has no kind of domain called network_blok: it has network_block, power_row"
 
 
+def test_the_msb_is_no_further_kind(client: TestClient) -> None:
+    answer = client.post("/v1/capacity-requests", json=create(spec=SPEC | {"survives_loss_of": ["msb"]}))
+    [error] = answer.json()["errors"]
+    assert (answer.status_code, error["field"]) == (422, "spec.survives_loss_of")
+    assert error["message"] == "names further kinds only: leave out msb, and let survives_msb_loss be true"
+
+
 def test_a_kind_without_places_is_refused(client: TestClient, database: Database) -> None:
     with database.write() as tx:
         tx.execute(sa.text("DELETE FROM server_domains WHERE kind = 'network_block'"))
