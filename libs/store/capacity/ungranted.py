@@ -11,12 +11,17 @@ from libs.store.platform.database import Transaction
 _DECIDED = """FROM capacity_requests AS one
         WHERE one.reservation_id = reservations.reservation_id AND one.kind <> 'delete' AND one.phase"""
 _LAST = "ORDER BY one.capacity_request_id DESC LIMIT 1"
+_CREATED = """EXISTS (
+        SELECT FROM capacity_requests AS one
+        WHERE one.reservation_id = reservations.reservation_id AND one.kind = 'create')"""
 # The last request that was accepted may still wait for servers. Then the promise is the one before it. A reservation
-# without requests was imported. A request that is not decided yet has not changed the reservation.
+# that no request created was imported. What it had then is not stored, so it keeps all until a request is granted. A
+# request that is not decided yet has not changed the reservation.
 GRANTED_RRU = f"""
     CASE WHEN 'degraded' = (SELECT one.phase {_DECIDED} IN ('granted', 'degraded') {_LAST})
     THEN least(reservations.capacity_rru, coalesce((
-        SELECT CAST(one.spec ->> 'capacity_rru' AS double precision) {_DECIDED} = 'granted' {_LAST}), 0))
+        SELECT CAST(one.spec ->> 'capacity_rru' AS double precision) {_DECIDED} = 'granted' {_LAST}),
+        CASE WHEN {_CREATED} THEN 0 ELSE reservations.capacity_rru END))
     ELSE reservations.capacity_rru END"""
 """SQL expression of a row of `reservations`: the RRU that are promised to its owner. They are less than `capacity_rru`
 only while its owner waits for more. No other code defines this.

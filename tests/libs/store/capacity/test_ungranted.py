@@ -24,12 +24,14 @@ SPEC = ReservationSpec(capacity_rru=2, rru={"hw-a": 1.0}, survives_msb_loss=Fals
         ([("create", 1, "granted"), ("resize", 2, "degraded")], {"web": 1.0}),
         ([("create", 3, "granted"), ("resize", 2, "degraded")], {}),
         ([("create", 1, "granted"), ("resize", 9, "rejected")], {}),
+        ([("resize", 2, "degraded")], {}),
+        ([("resize", 1, "granted"), ("resize", 2, "degraded")], {"web": 1.0}),
     ],
 )
 def test_owners_see_how_much_of_a_request_that_waits_was_granted(
     database: Database, requests: Sequence[tuple[str, float, str]], waits: dict[str, float]
 ) -> None:
-    """An imported reservation (db) waits for nothing."""
+    """An imported reservation (db) waits for nothing. No request created it, so its first resize takes nothing away."""
     fleet = stored(database, region_image(reservations={"web": SPEC, "db": SPEC}))
     ask(database, requests)
     ids = {name: reservation_id(fleet, name) for name in ("web", "db")}

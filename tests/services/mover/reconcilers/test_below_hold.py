@@ -102,8 +102,8 @@ def test_the_moves_go_once_an_operator_approves_what_the_plan_names(mover: Mover
 )
 def test_a_request_that_waits_falls_below_no_promise(mover: Mover, granted_rru: float, below: str) -> None:
     """The exception is foretold as if all were granted: a request may begin to wait meanwhile."""
-    granted = [("create", granted_rru, "granted")] if granted_rru else []
-    ask(mover.database, [*granted, ("resize", 1, "degraded")])
+    created = ("create", granted_rru, "granted") if granted_rru else ("create", 1, "degraded")
+    ask(mover.database, [created, ("resize", 1, "degraded")])
     settle(mover)
     (asked,) = approvals(mover)
     (cause,) = asked.causes
