@@ -79,7 +79,7 @@ def test_a_lack_of_a_resource_names_it_and_the_servers_that_bring_it() -> None:
         ({"domain_limits": (DomainLimit(kind="msb", servers_max=2),)}, "at most 2 servers in one msb (servers_max)"),
     ],
 )
-def test_a_server_that_a_hard_limit_bars_does_not_help_and_the_limit_is_named(limits: dict[str, object], words: str) -> None:
+def test_a_server_that_a_hard_limit_bars_does_not_help(limits: dict[str, object], words: str) -> None:
     """4 of 8 servers are free, and 1 is needed. Each MSB has 2 servers of web already."""
     spec = ReservationSpec(capacity_rru=5, rru={"hw-a": 1.0}, survives_msb_loss=False, **limits)
     bound = dict.fromkeys(["server-00", "server-01", "server-04", "server-05"], "web")
