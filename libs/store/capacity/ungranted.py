@@ -15,8 +15,8 @@ _CREATED = """EXISTS (
         SELECT FROM capacity_requests AS one
         WHERE one.reservation_id = reservations.reservation_id AND one.kind = 'create')"""
 # The last request that was accepted may still wait for servers. Then the promise is the one before it. A reservation
-# that no request created was imported. A resize overwrites the capacity that it was imported with, so it keeps all until
-# a request is granted. A request that is not decided yet has not changed the reservation.
+# that no request created was imported. A resize overwrites the capacity that it was imported with, so it keeps all
+# until a request is granted. A request that is not decided yet has not changed the reservation.
 GRANTED_RRU = f"""
     CASE WHEN 'degraded' = (SELECT one.phase {_DECIDED} IN ('granted', 'degraded') {_LAST})
     THEN least(reservations.capacity_rru, coalesce((
