@@ -81,6 +81,7 @@ def admit(snapshot: FleetSnapshot, reservation: int, *, cancelled: Callable[[], 
             free_servers=gained,
             granted_servers=gained,
             resource=scarce_resource(snapshot, covered, reservation),
+            names_limits=False,
         )
         numbers |= found.numbers
         reason, message = found.reason, found.message + _barred(snapshot, reservation, rounding_rru, cancelled)

@@ -12,6 +12,7 @@ from libs.domain.arrays import Floats, Ints
 from libs.domain.domain_kind import WorstDomain
 from libs.domain.fleet import FleetSnapshot
 from libs.domain.guest import number_name, unit_in_words
+from libs.ras.hard_limits import has_limits, limits_in_words
 
 _ROUNDING_RRU = 1e-6
 
@@ -40,6 +41,7 @@ def describe_shortage(
     free_servers: int,
     granted_servers: int = 0,
     resource: str | None = None,
+    names_limits: bool = True,
 ) -> Shortage:
     """Name the number and hardware type of missing servers, the domain to avoid, and the number of free servers.
 
@@ -55,6 +57,7 @@ def describe_shortage(
                      `short_rru` in spite of these servers
     resource         the resource of which it lacks the largest share; None: the RRU themselves. `short_rru` counts this
                      share
+    names_limits     whether to name its hard limits; False: the caller says what they bar
     """
     q = snapshot.reservations
     measure = next(one for one in snapshot.measures_of(reservation) if one.resource == resource)
@@ -81,6 +84,8 @@ def describe_shortage(
         f"Short of {short:.4g} of {asked:g} {what} until servers are returned, repaired or "
         "added; every solve looks for servers that others can spare."
     )
+    if names_limits and has_limits(snapshot, reservation):
+        message += f" It may take only servers within its limits ({limits_in_words(snapshot, reservation)})."
     servers = snapshot.servers
     leaving = int((servers.leaving & (servers.target == reservation)).sum())
     if leaving:

@@ -13,7 +13,7 @@ from libs.domain.fleet import FREE, FleetSnapshot
 from libs.ras.evaluate import Score, coverage_of, evaluate, kinds_survived, scarce_resource, worst_domain
 from libs.ras.explain.deciders import TIME_S_MAX, Deciders, decide
 from libs.ras.explain.move import Standing, standing_of
-from libs.ras.hard_limits import may_join
+from libs.ras.hard_limits import has_limits, may_join
 from libs.ras.shortage import Shortage, describe_shortage, stock_of
 from libs.ras.single_reservation import alone
 
@@ -138,7 +138,7 @@ def explain(
     resource = scarce_resource(snapshot, covered, reservation)
     scarce = next(one for one in snapshot.measures if one.resource == resource)
     helps = free & (scarce.share_rru(q.rru)[reservation, servers.hardware_type] > 0)
-    if q.limits_domains[reservation]:
+    if has_limits(snapshot, reservation):
         rows = np.flatnonzero(helps)
         rru = q.rru[reservation, servers.hardware_type[rows]]
         helps[rows] = may_join(snapshot, servers.target, reservation, rows, rru)

@@ -2,8 +2,10 @@
 
 import pytest
 
-from libs.domain.reservation import ReservationSpec
+from libs.domain.domain_limits import DomainLimit
+from libs.domain.reservation import Coverage, ReservationSpec
 from libs.ras.explain.explanation import explain
+from libs.ras.findings import findings_of
 from tests.builders.region import fleet_snapshot
 
 FOUR = ReservationSpec(capacity_rru=4, rru={"hw-a": 1.0})
@@ -67,3 +69,27 @@ def test_a_lack_of_a_resource_names_it_and_the_servers_that_bring_it() -> None:
     assert shortage.numbers["short_rru"] == pytest.approx(2 * 0.744)
     claims = {(one.name, one.subject) for one in explanation.deciders.deciders}
     assert ("Resource", "memory_gib") in claims
+
+
+@pytest.mark.parametrize(
+    ("limits", "words"),
+    [
+        ({"msb_share_max": 0.4}, "at most 0.4 of its capacity in one MSB (msb_share_max)"),
+        ({"domain_limits": (DomainLimit(kind="msb", share_max=0.4),)}, "at most 0.4 of its capacity in one msb"),
+        ({"domain_limits": (DomainLimit(kind="msb", servers_max=2),)}, "at most 2 servers in one msb (servers_max)"),
+    ],
+)
+def test_a_server_that_a_hard_limit_bars_does_not_help_and_the_limit_is_named(
+    limits: dict[str, object], words: str
+) -> None:
+    """4 of 8 servers are free, and 1 is needed. Each MSB has 2 servers of web already."""
+    spec = ReservationSpec(capacity_rru=5, rru={"hw-a": 1.0}, survives_msb_loss=False, **limits)
+    bound = dict.fromkeys(["server-00", "server-01", "server-04", "server-05"], "web")
+    snapshot = fleet_snapshot(reservations={"web": spec}, current=bound)
+    shortage = explain(snapshot, 0, last_solve=None).shortage
+    assert shortage is not None
+    assert shortage.message.startswith("Needs 1 more hw-a; 0 free. Short of 1 of 5 RRU")
+    assert f"It may take only servers within its limits ({words}" in shortage.message
+    held = Coverage(servers=4, unavailable_servers=0, total_rru=4, worst_msb_rru=2, worst_msb="msb-00", shortfall_rru=1)
+    [finding] = findings_of(snapshot, snapshot.servers.target, {"hw-a": 4}, {int(snapshot.reservations.id[0]): held})
+    assert f"It may take only servers within its limits ({words}" in finding.message
