@@ -143,7 +143,8 @@ def _on_not_found(request: Request, error: Exception) -> JSONResponse:
 
 def _on_already_exists(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, AlreadyExists)
-    detail = f"{str(error).capitalize()}: choose another name, or change the one that is there."
+    text = str(error)
+    detail = f"{text[0].upper()}{text[1:]}: {error.todo}."
     return _answer(request, Problem(409, "duplicate_name", detail))
 
 

@@ -137,7 +137,8 @@ def announce_retirement(
     statement = insert.on_conflict_do_nothing().returning(retirements.c.retirement_id)
     retirement_id = tx.execute(statement).scalar_one_or_none()
     if retirement_id is None:
-        raise AlreadyExists("announced retirement of", f"{scope.value} {scope_name}")
+        todo = "cancel it first to announce another one"
+        raise AlreadyExists("announced retirement of", f"{scope.value} {scope_name}", todo)
     after = {"scope": scope.value, "scope_name": scope_name, "kind": kind.value, "due_at": due_at.isoformat()}
     _audit(tx, [retirement_id], "announce", actor, now, after, reason)
     return load_retirement(tx, retirement_id)

@@ -17,11 +17,13 @@ class NotFound(Exception):
 
 
 class AlreadyExists(Exception):
-    """The row exists already."""
+    """The row exists already. `todo` tells the client what to do instead."""
 
-    def __init__(self, noun: str, identifier: object) -> None:
-        self.noun, self.identifier = noun, identifier
-        super().__init__(f"there is already a {noun} {identifier}")
+    def __init__(
+        self, noun: str, identifier: object, todo: str = "choose another name, or change the one that is there"
+    ) -> None:
+        self.noun, self.identifier, self.todo = noun, identifier, todo
+        super().__init__(f"there is already {'an' if noun[0] in 'aeiou' else 'a'} {noun} {identifier}")
 
 
 class NotPossible(Exception):

@@ -49,7 +49,8 @@ def create_rollout(
     new = insert(_table).values(values).on_conflict_do_nothing().returning(_table.c.policy_rollout_id)
     new_id = tx.execute(new).scalar_one_or_none()
     if new_id is None:
-        raise AlreadyExists("roll-out of a policy in the region", region.name)
+        todo = f"advance it, or take it back first with `plimsoll rollout back {region.name}`"
+        raise AlreadyExists("roll-out of a policy in the region", region.name, todo)
     rollout = load_rollout(tx, new_id)
     after = {"region": region.name, "change": dict(change)}
     _record(tx, rollout, "start", actor=actor, reason=reason, now=now, before=rollout.before, after=after)

@@ -108,7 +108,11 @@ def test_a_rack_is_retired_and_the_retirement_cancelled(
     assert (found["condition"], found["servers"], found["held"]) == ("Emptying", 4, {"web": 1})
     assert viewer.get(made.headers["Location"]).json() == found
     assert [one["retirement_id"] for one in pages(viewer, "/v1/retirements", region="west", status="announced")] == [1]
-    assert operator.post("/v1/retirements", json=body).json()["code"] == "duplicate_name"
+    again = operator.post("/v1/retirements", json=body).json()
+    assert (again["code"], again["detail"]) == (
+        "duplicate_name",
+        "There is already an announced retirement of rack rack-00: cancel it first to announce another one.",
+    )
     for wrong, status in (
         ({"scope_name": "rack-99"}, 404),
         ({"kind": "refresh"}, 422),

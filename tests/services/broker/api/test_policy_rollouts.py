@@ -84,6 +84,14 @@ def compared(database: Database) -> Callable[[Json], None]:
     return store
 
 
+def test_a_second_roll_out_of_a_region_is_told_how_to_end_the_first(admin: TestClient, imported: None) -> None:
+    start(admin)
+    body = {"region": "west", "policy": {"buffer_cost": 9}, "reason": "again"}
+    again = admin.post(PATH, json=body, headers=tagged(1)).json()
+    assert again["code"] == "duplicate_name", again
+    assert again["detail"].endswith("advance it, or take it back first with `plimsoll rollout back west`.")
+
+
 def test_a_policy_goes_through_its_stages_and_back(
     operator: TestClient, imported: None, database: Database, compared: Callable[[Json], None]
 ) -> None:
