@@ -16,9 +16,9 @@ def foresee_msb_losses(ground: LossGround) -> tuple[MsbOutlook, ...]:
     it asks for. One that is short already, and holds nothing in the MSB, does not count: the loss takes nothing
     from it.
     """
-    held = ground.held_rru.sum(1)
-    missing_now = np.maximum(ground.capacity_rru - held, 0.0)  # (R,)
-    missing = ground.capacity_rru[:, None] - (held[:, None] - ground.held_rru)  # (R, M)
+    rows = ground.rows_rru
+    missing_now = np.maximum(ground.capacity_rru - ground.least(rows.sum(1)), 0.0)  # (R,)
+    missing = ground.capacity_rru[:, None] - ground.least(rows.sum(1)[:, None] - rows)  # (R, M)
     is_hit = ground.held_rru > 0
     is_short = is_hit & (missing > ROUNDING * ground.capacity_rru[:, None])
     return tuple(
