@@ -12,12 +12,12 @@ from libs.domain.msb_outlook import LossGround
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DrainGround:
-    """The facts behind a schedule. K racks to drain; M MSBs and R reservations as in `region`.
+    """The facts behind a schedule. K racks to drain; M MSBs and Q rows, as in `region.rows_rru`.
 
     rack       (K,) str      names
     rack_msb   (K,) int      the MSB of each, a row of `region.msb`
     servers    (K,) int      servers of the fleet in each
-    gone_rru   (K, R) RRU    capacity of each reservation that is up and has joined in each rack
+    gone_rru   (K, Q) RRU    capacity of each row that is up and has joined in each rack
     asked      planned maintenance that has begun or waits: from when until when; None: no end is known
     """
 

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+import numpy as np
 
 from libs.domain.arrays import Bools, Floats, Ints, Names
 
 
+def _no_rows() -> Ints:
+    return np.zeros(0, np.int64)
+
+
+def _no_table() -> Floats:
+    return np.zeros((0, 0))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LossGround:
-    """The facts about M MSBs and R guaranteed reservations of a region at one moment.
+    """The facts about M MSBs and R guaranteed reservations of a region at one moment, guests included.
+
+    A reservation that asks for resources has a further row for each: what it holds of the resource, as RRU of the
+    capacity that the same share would be. It holds the least of its rows.
 
     datacenter, msb   (M,) str   names
     servers           (M,) int   servers in the fleet
@@ -22,6 +35,8 @@ class LossGround:
     granted_rru       (R,) RRU   promised: what was granted of it
     survives          (R,) bool  whether it asks to survive the loss of any one MSB
     held_rru          (R, M) RRU capacity of the servers that are up and have joined
+    resource_of       (K,) int   the row of the reservation that asks for each resource
+    resource_rru      (K, M) RRU what it holds of the resource
     """
 
     datacenter: Names
@@ -36,6 +51,20 @@ class LossGround:
     granted_rru: Floats
     survives: Bools
     held_rru: Floats
+    resource_of: Ints = field(default_factory=_no_rows)
+    resource_rru: Floats = field(default_factory=_no_table)
+
+    @property
+    def rows_rru(self) -> Floats:
+        """Return the (R + K, M) RRU of reservations, and then of resources."""
+        return np.vstack([self.held_rru, self.resource_rru]) if len(self.resource_of) else self.held_rru
+
+    def least(self, rows: Floats) -> Floats:
+        """Return the (R, ...) least of the rows of each reservation, from (R + K, ...) in the order of `rows_rru`."""
+        reservations = len(self.reservation)
+        found = rows[:reservations].copy()
+        np.minimum.at(found, self.resource_of, rows[reservations:])
+        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -52,11 +52,12 @@ def chances_whole(ground: LossGround, record: MsbLossRecord, *, horizon_s: float
 
     Servers that fail alone do not count: spare servers replace them. Neither do three losses at one time, nor moves.
     """
-    granted, held = ground.granted_rru, ground.held_rru.sum(1)
+    granted, rows = ground.granted_rru, ground.rows_rru
+    held, is_hit = ground.least(rows.sum(1)), ground.held_rru > 0
     least = granted - ROUNDING * np.maximum(granted, held)
     short_now = held < least
-    fatal = (ground.held_rru > 0) & (held[:, None] - ground.held_rru < least[:, None])
-    pairs = _fatal_pairs(ground.held_rru, held, least, fatal)
+    fatal = is_hit & (ground.least(rows.sum(1)[:, None] - rows) < least[:, None])
+    pairs = _fatal_pairs(ground, least, fatal)
     rate, down_s = record.per_s, record.mean_down_s
     times = horizon_s * (rate * fatal.sum(1) + 2 * rate**2 * down_s * pairs)
     chance = np.where(short_now, 0.0, np.exp(-times))
@@ -78,12 +79,13 @@ def chances_whole(ground: LossGround, record: MsbLossRecord, *, horizon_s: float
     return tuple(sorted(found, key=lambda one: (one.chance, one.reservation)))
 
 
-def _fatal_pairs(by_msb: Floats, held: Floats, least: Floats, fatal: Bools) -> Floats:
+def _fatal_pairs(ground: LossGround, least: Floats, fatal: Bools) -> Floats:
     """Return the (R,) pairs of MSBs, none of them fatal alone, without which a reservation holds less than `least`."""
-    pairs = np.zeros(len(held))
-    for m in range(by_msb.shape[1]):
+    rows, is_hit = ground.rows_rru, ground.held_rru > 0
+    total, pairs = rows.sum(1), np.zeros(len(least))
+    for m in range(rows.shape[1]):
         others = slice(m + 1, None)
-        both = held[:, None] - by_msb[:, [m]] - by_msb[:, others] < least[:, None]
-        lose = (by_msb[:, [m]] > 0) | (by_msb[:, others] > 0)
+        both = ground.least(total[:, None] - rows[:, [m]] - rows[:, others]) < least[:, None]
+        lose = is_hit[:, [m]] | is_hit[:, others]
         pairs += (both & lose & ~fatal[:, [m]] & ~fatal[:, others]).sum(1)
     return pairs

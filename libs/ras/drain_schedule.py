@@ -52,7 +52,8 @@ def plan_drains(
 
 def _answer(ground: DrainGround, racks: Sequence[int]) -> MaintenanceAnswer:
     """Return what the rules of maintenance say to the drain of these racks together, with none under way."""
-    region = ground.region
+    region, total = ground.region, ground.region.rows_rru.sum(1)
+    held = region.least(total)
     asked = np.bincount(ground.rack_msb[racks], ground.servers[racks], len(region.msb)).astype(np.int64)
     return may_begin(
         MaintenanceGround(
@@ -64,8 +65,8 @@ def _answer(ground: DrainGround, racks: Sequence[int]) -> MaintenanceAnswer:
             underway=(),
             reservation=region.reservation,
             granted_rru=_promised_rru(ground, racks),
-            held_rru=region.held_rru.sum(1),
-            gone_rru=ground.gone_rru[racks].sum(0),
+            held_rru=held,
+            gone_rru=held - region.least(total - ground.gone_rru[racks].sum(0)),
         )
     )
 
@@ -74,7 +75,8 @@ def _promised_rru(ground: DrainGround, racks: Sequence[int]) -> np.ndarray:
     """Return the (R,) RRU that count as promised: 0 for reservations from which the racks take nothing, as they may be
     short for other reasons.
     """
-    return np.where(ground.gone_rru[racks].sum(0) > 0, ground.region.granted_rru, 0.0)
+    takes = ground.gone_rru[racks].sum(0)[: len(ground.region.reservation)] > 0
+    return np.where(takes, ground.region.granted_rru, 0.0)
 
 
 def _starts(begins_at: datetime, ends_at: datetime, each: timedelta, most: int) -> list[datetime]:

@@ -16,9 +16,10 @@ def foresee_msb_losses(ground: LossGround) -> tuple[MsbOutlook, ...]:
     it is promised. One that is short already, and holds nothing in the MSB, does not count: the loss takes nothing
     from it. A request that waits is promised only as far as it was granted.
     """
-    held = ground.held_rru.sum(1)
+    rows = ground.rows_rru
+    held = ground.least(rows.sum(1))
     missing_now = np.maximum(ground.granted_rru - held, 0.0)  # (R,)
-    missing = ground.granted_rru[:, None] - (held[:, None] - ground.held_rru)  # (R, M)
+    missing = ground.granted_rru[:, None] - ground.least(rows.sum(1)[:, None] - rows)  # (R, M)
     is_hit = ground.held_rru > 0
     is_short = is_hit & (missing > ROUNDING * np.maximum(ground.granted_rru, held)[:, None])
     return tuple(

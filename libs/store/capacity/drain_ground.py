@@ -9,8 +9,7 @@ import numpy as np
 import sqlalchemy as sa
 
 from libs.domain.drain_schedule import DrainGround
-from libs.store.capacity.coverage import HELD
-from libs.store.capacity.loss_ground import load_loss_ground
+from libs.store.capacity.loss_ground import load_held, load_loss_rows
 from libs.store.fleet.regions import load_region
 from libs.store.platform.database import Transaction
 from libs.store.platform.refusals import NotFound
@@ -21,12 +20,6 @@ _RACKS = """
     WHERE servers.region_id = :region_id AND decommissioned_at IS NULL
       AND (racks.name = ANY(:racks) OR msbs.name = ANY(:msbs))
     GROUP BY 1, 2, 3 ORDER BY 3, 2"""
-_GONE = f"""
-    SELECT rack_id, reservations.name, sum(rru) AS rru
-    FROM servers JOIN reservations ON reservation_id = current_reservation_id
-    JOIN reservation_rru USING (reservation_id, hardware_type_id)
-    WHERE servers.region_id = :region_id AND rack_id = ANY(:racks) AND decommissioned_at IS NULL AND {HELD}
-    GROUP BY 1, 2"""
 _ASKED = """
     SELECT starts_at, ends_at FROM unavailability_events
     WHERE region_id = :region_id AND kind = 'planned' AND ended_at IS NULL AND state <> 'refused'"""
@@ -40,7 +33,7 @@ def load_drain_ground(
     `tx` must come from Database.snapshot(). Raises NotFound that names a rack or MSB without servers.
     """
     region_id = load_region(tx, region_name).region_id
-    region = load_loss_ground(tx, region_name)
+    region, rows = load_loss_rows(tx, region_name)
     values = {"region_id": region_id, "racks": list(racks), "msbs": list(msbs)}
     found = tx.execute(sa.text(_RACKS), values).all()
     for noun, asked, known in (("rack", racks, {r.name for r in found}), ("MSB", msbs, {r.msb for r in found})):
@@ -48,12 +41,7 @@ def load_drain_ground(
         if missing:
             raise NotFound(noun, missing[0])
     msb_of = {str(name): m for m, name in enumerate(region.msb)}
-    row_of = {row.rack_id: k for k, row in enumerate(found)}
-    column_of = {str(name): r for r, name in enumerate(region.reservation)}
-    gone = np.zeros((len(found), len(region.reservation)))
-    for row in tx.execute(sa.text(_GONE), {"region_id": region_id, "racks": list(row_of)}):
-        if row.name in column_of:
-            gone[row_of[row.rack_id], column_of[row.name]] = float(row.rru)
+    gone = load_held(tx, region_id, rows, {row.rack_id: k for k, row in enumerate(found)}, by="rack_id").T
     asked_for = tx.execute(sa.text(_ASKED), {"region_id": region_id}).all()
     return DrainGround(
         region=region,

@@ -1,6 +1,7 @@
 """The chance to stay whole is that of drawn failures, and its counts are those of trying every loss."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from libs.domain.failure_record import MSB_DOWN_S, MSB_LOSSES_PER_YEAR, YEAR_S, MsbLossRecord
 from libs.domain.msb_outlook import LossGround
 from libs.ras.chance_whole import chances_whole
+from libs.ras.msb_outlook import foresee_msb_losses
 
 DAY_S = 86_400.0
 
@@ -98,3 +100,20 @@ def test_a_request_that_waits_has_the_chance_of_what_was_granted_of_it():
     [half, none] = chances_whole(ground(held, [1.5, 0.0]), record(2, losses=5), horizon_s=DAY_S)
     assert (half.reservation, half.fatal_msbs, half.capacity_rru, half.granted_rru) == ("r0", 2, 6.5, 1.5)
     assert (none.fatal_msbs, none.fatal_pairs, none.missing_rru, none.chance) == (0, 0, 0.0, 1.0)
+
+
+def test_the_loss_of_a_resource_leaves_a_reservation_short():
+    """r0 has RRU to spare. It asks for a resource too, of which each MSB holds half: the loss of either is fatal."""
+    facts = ground([[5, 5, 5], [5, 5, 5]], [4, 4])
+    facts = replace(facts, resource_of=np.array([0]), resource_rru=np.array([[2.0, 2.0, 0.0]]))
+    found = {one.reservation: one for one in chances_whole(facts, record(3), horizon_s=DAY_S)}
+    assert (found["r0"].fatal_msbs, found["r0"].fatal_pairs, found["r0"].missing_rru) == (2, 0, 0)
+    assert (found["r1"].fatal_msbs, found["r1"].fatal_pairs) == (0, 0)
+    msbs = foresee_msb_losses(facts)
+    assert [[(one.reservation, one.missing_rru) for one in msb.short] for msb in msbs] == [[("r0", 2)], [("r0", 2)], []]
+    facts = replace(facts, resource_rru=np.array([[4.0, 4.0, 0.0]]))
+    [one] = [one for one in chances_whole(facts, record(3), horizon_s=DAY_S) if one.reservation == "r0"]
+    assert (one.fatal_msbs, one.fatal_pairs) == (0, 1)
+    facts = replace(facts, resource_rru=np.array([[1.0, 2.0, 0.0]]))
+    [one] = [one for one in chances_whole(facts, record(3), horizon_s=DAY_S) if one.reservation == "r0"]
+    assert (one.missing_rru, one.chance) == (1, 0), "it is short already"

@@ -2,6 +2,7 @@
 more than it holds, and was granted less.
 """
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -99,3 +100,19 @@ def test_a_rack_without_time_says_so():
     reasons = [answer.reason for _, answer in found.unplaced]
     assert MaintenanceReason.NO_SLOT in reasons
     assert "give it more time" in next(a.message for _, a in found.unplaced if a.reason is MaintenanceReason.NO_SLOT)
+
+
+def test_a_rack_whose_drain_would_lack_a_resource_has_no_slot():
+    ground = drawn(0)
+    total = ground.region.held_rru.sum(1)
+    lax = replace(ground.region, granted_rru=total / 100)
+    rack = int(np.flatnonzero(ground.gone_rru[:, 0])[0])
+    assert not planned(replace(ground, region=lax)).unplaced
+    holds = np.zeros((1, len(lax.msb)))
+    holds[0, ground.rack_msb[rack]] = lax.granted_rru[0]
+    gone = np.zeros((len(ground.rack), 1))
+    gone[rack] = holds.sum()
+    scarce = replace(lax, resource_of=np.array([0]), resource_rru=holds)
+    plan = planned(replace(ground, region=scarce, gone_rru=np.hstack([ground.gone_rru, gone])))
+    [(name, answer)] = plan.unplaced
+    assert (name, answer.reason) == (ground.rack[rack], MaintenanceReason.WOULD_BE_SHORT)

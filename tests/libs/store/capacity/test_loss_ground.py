@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from libs.domain.reservation import ReservationSpec
+from libs.reconcile.clock import SystemClock
+from libs.store.capacity.drain_ground import load_drain_ground
 from libs.store.capacity.loss_ground import load_loss_ground
 from libs.store.platform.database import Database
 from libs.store.platform.refusals import NotFound
@@ -71,3 +73,23 @@ def test_a_request_that_waits_is_promised_as_far_as_it_was_granted(
 def test_an_unknown_region_is_named(database: Database) -> None:
     with database.snapshot() as tx, pytest.raises(NotFound, match="nowhere"):
         load_loss_ground(tx, "nowhere")
+
+
+def test_resources_and_guests_are_held_too(database: Database) -> None:
+    """web has 2 of 4 servers in msb-00 and one of 4 in msb-01. Each has 100 of the 250 GiB that web asks for."""
+    specs = {
+        "web": ReservationSpec(capacity_rru=1, rru={"hw-a": 1.0}, resources={"memory_gib": 250}),
+        "cache": ReservationSpec(capacity_rru=50, rru={"hw-a": 40.0}, guest_of="web", guest_share=0.5),
+    }
+    current = dict.fromkeys(("server-00", "server-01", "server-04"), "web")
+    stored(database, region_image(reservations=specs, current=current, attributes={"hw-a": {"memory_gib": 100}}))
+    with database.snapshot() as tx:
+        ground = load_loss_ground(tx, "west")
+        drains = load_drain_ground(tx, "west", racks=("rack-00",), msbs=(), now=SystemClock().now())
+    held = {str(name): ground.held_rru[r].tolist() for r, name in enumerate(ground.reservation)}
+    assert held == {"web": [1.0, 0.5], "cache": [40.0, 20.0]}
+    assert ground.reservation[ground.resource_of].tolist() == ["web"]
+    assert ground.resource_rru[0] == pytest.approx([0.8, 0.4]), "200 and 100 of 250 GiB, for 1 RRU"
+    whole = dict(zip(ground.reservation, ground.least(ground.rows_rru.sum(1)), strict=True))
+    assert whole == {"web": pytest.approx(1.2), "cache": 60.0}
+    assert drains.gone_rru[0] == pytest.approx([*ground.held_rru[:, 0], 0.8])
