@@ -13,9 +13,10 @@ from libs.web.model import ResponseModel
 
 COVERS = (
     "An estimate without a solve. Shortfalls now and at once are exact. With free servers: reservations that are short "
-    "get the free servers, by priority and within limits on power, and no server leaves a reservation. Only a "
-    "simulation tells what exchanges between reservations could mend, and the moves and costs; spread, affinity and "
-    "weights count there alone."
+    "get the free servers, by priority and within limits on power, and no server leaves a reservation. Those that ask "
+    "for limits per kind of domain, further kinds to survive or resources get none, because only a solve weighs "
+    "these. Only a simulation tells what exchanges between reservations could mend, and the moves and costs; spread, "
+    "affinity and weights count there alone."
 )
 
 

@@ -36,6 +36,7 @@ def test_it_writes_nothing_and_repeats_the_question(ask: Ask, client: TestClient
     assert (found["region"], found["applicable"]) == ("west", False)
     assert found["what_if"]["lose"] == [{"scope": "msb", "name": "msb-03"}]
     assert "without a solve" in found["covers"]
+    assert "resources get none, because only a solve weighs these" in found["covers"]
     assert ask(demand=[ANY])["applicable"] is True
 
 
