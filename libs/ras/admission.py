@@ -110,12 +110,13 @@ def admit(snapshot: FleetSnapshot, reservation: int, *, cancelled: Callable[[], 
     servers = int((plan.target == reservation).sum())
     kinds = " or ".join(kinds_survived(snapshot, reservation))
     amounts = _amounts(snapshot, reservation, asked)
-    message = f"{servers} servers cover {amounts}" + (f" and the loss of any one {kinds}" if kinds else "") + "; "
+    message = "1 server covers" if servers == 1 else f"{servers} servers cover"
+    message += f" {amounts}" + (f" and the loss of any one {kinds}" if kinds else "") + "; "
     surplus = float(covered.surviving[reservation]) - asked
     if gained:
-        message += f"the mover brings {gained} of them."
+        message += "the mover brings it." if servers == 1 else f"the mover brings {gained} of them."
     else:
-        message += "it holds them already."
+        message += f"it holds {'this one' if servers == 1 else 'them'} already."
     lost = int(((snapshot.servers.target == reservation) & (plan.target != reservation)).sum())
     if lost:
         message += f" {lost} others go back at once."

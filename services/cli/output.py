@@ -155,6 +155,10 @@ def plural(count: int, one: str, many: str | None = None) -> str:
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
+_RESIDUE = 1e-9
+"""Rounding of sums, such as 3.55e-15 RRU that are short. A table shows 0."""
+
+
 def text_of(value: object) -> str:
     """Return a value as a table shows it."""
     if value is None or value == {} or value == []:
@@ -163,10 +167,10 @@ def text_of(value: object) -> str:
         return "yes" if value else "no"
     if isinstance(value, float) and 0.99 < value < 1:
         return f"{min(value, 0.99999):.5f}".rstrip("0")  # 0.9998 is a share that must not read 1
-    if isinstance(value, float) and 0 < abs(value) < 1:
+    if isinstance(value, float) and _RESIDUE < abs(value) < 1:
         return f"{value:.3g}"
     if isinstance(value, float):
-        return f"{value:,.2f}".rstrip("0").rstrip(".")
+        return "0" if abs(value) <= _RESIDUE else f"{value:,.2f}".rstrip("0").rstrip(".")
     if isinstance(value, str) and _TIME.fullmatch(value):
         return value[:19].replace("T", " ") + "Z"
     if isinstance(value, list):

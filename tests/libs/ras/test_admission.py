@@ -24,6 +24,11 @@ def test_free_servers_are_granted_with_a_plan_that_uses_them():
     assert verdict.numbers["free_servers"] == 3
 
 
+def test_a_part_of_a_server_is_one_server_in_words():
+    verdict = one(0.3, SPREAD, survives=[False])
+    assert verdict.message == "1 server covers 0.3 RRU; the mover brings it."
+
+
 def test_capacity_does_not_land_on_free_servers_that_a_drain_keeps_from_joining():
     """web has server-00. Of the free servers 01 and 04 are drained, so 3 RRU take two of the others."""
     drained = {"server-00", "server-01", "server-04"}

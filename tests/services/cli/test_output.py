@@ -98,3 +98,7 @@ def test_less_than_the_whole_never_reads_as_the_whole() -> None:
         "0.995",
         "0.5",
     ]
+
+
+def test_the_residue_of_a_sum_is_nothing() -> None:
+    assert [output.text_of(rru) for rru in (3.55e-15, -3.55e-12, 1e-6, 0.0)] == ["0", "0", "1e-06", "0"]
