@@ -40,6 +40,7 @@ TITLES = {
     "not_a_decision": "This can be simulated, but not applied",
     "not_in_session": "There is no session to end",
     "not_for_this": "It does not apply to that",
+    "not_begun": "It has not begun yet",
     "not_found": "It does not exist",
     "own_token": "This is the token that you are using",
     "precondition_required": "Say which generation you have read",

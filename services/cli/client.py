@@ -190,13 +190,14 @@ class Client:
 
 
 class ApiProblem(CliFailure):
-    """A problem document: its sentence, and the wrong fields."""
+    """A problem document: its sentence, and the wrong fields. `said` is the sentence alone."""
 
     def __init__(self, response: httpx.Response) -> None:
         problem = _problem(response)
         self.code = str(problem.get("code", response.status_code))
         fields = [f"  {error['field']}: {error['message']}" for error in problem.get("errors", [])]
         said = problem["title"] if fields else problem.get("detail") or problem["title"]
+        self.said = str(said)
         super().__init__("\n".join([f"{said}{_where_to_look(self.code, said)} ({self.code})", *fields]))
 
 

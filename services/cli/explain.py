@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from services.cli.client import Client, Json
+from services.cli.client import ApiProblem, Client, Json
 from services.cli.get import id_of
 from services.cli.noun import Noun
 from services.cli.output import Output, OutputOption, print_json, print_rows, say, stderr, stdout
@@ -24,6 +24,8 @@ _TERMS = {
     "affinity": "affinity",
     "total": "total",
 }
+_NOT_BEGUN = "not_begun"
+"""The answer about a reservation whose window is yet to begin."""
 _MARK = {True: "yes", False: "no", None: "not settled"}
 
 
@@ -46,8 +48,14 @@ def explain(
     if to is not None and server is None:
         raise typer.BadParameter("say which server: --server NAME", param_hint="--to")
     client = Client.connect()
-    with stderr.status(f"{reservation or server}: solving again without each thing that may decide"):
-        found = _ask(client, region, reservation, server, to)
+    try:
+        with stderr.status(f"{reservation or server}: solving again without each thing that may decide"):
+            found = _ask(client, region, reservation, server, to)
+    except ApiProblem as problem:
+        if problem.code != _NOT_BEGUN or output is Output.JSON:
+            raise
+        say(problem.said)  # whether its start is a promise
+        return
     if output is Output.JSON:
         print_json(found)
         return

@@ -128,7 +128,7 @@ def _live(reservation: Reservation) -> Reservation:
     if reservation.scheduled:
         booked = "" if reservation.booking is None else f" {reservation.booking.message}"
         detail = f"{reservation.name} has not begun: it has no server yet.{booked}"
-        raise Problem(409, "wrong_phase", detail)
+        raise Problem(409, "not_begun", detail)
     return reservation
 
 

@@ -71,6 +71,10 @@ def booked_servers(database: Database) -> list[str]:
 def test_a_promised_start_is_whole_whoever_asks_meanwhile(owner, database, clock, tick) -> None:
     ask(owner, database, clock, create("launch", window(clock, 30, None, capacity_rru=24, **ANY)))
     assert booked(owner, "launch") == ("True", "Booked", 32)
+    why = owner.get(f"/v1/reservations/{get(owner, 'launch')['reservation_id']}/explain").json()
+    assert (why["status"], why["code"]) == (409, "not_begun")
+    assert "launch has not begun: it has no server yet. " in why["detail"]
+    assert "32 servers" in why["detail"]
     with database.snapshot() as tx:
         assert load_fleet_snapshot(tx, "west").servers.booked.sum() == 32
     lasting = ask(owner, database, clock, create("lasting", window(clock, None, None, capacity_rru=24, **ANY)))
