@@ -214,7 +214,7 @@ def test_before_it_begins_there_is_nothing_to_explain(
     url = f"/v1/reservations/{get(owner)['reservation_id']}/explain"
     for query in ({}, {"server": "server-03"}):
         refused = owner.get(url, params=query)
-        assert (refused.status_code, refused.json()["code"]) == (409, "wrong_phase")
+        assert (refused.status_code, refused.json()["code"]) == (409, "not_begun")
     [old] = owner.get("/v1/reservations", params={"name": "old"}).json()["items"]
     url = f"/v1/reservations/{old['reservation_id']}/explain"
     refused = owner.get(url, params={"server": "server-00", "to": "web"}).json()
