@@ -140,14 +140,18 @@ WAITS = [
 """Requests of web, and what it lacks of its promise while it holds 11 RRU."""
 
 
+def lose_five(tx: Transaction) -> None:
+    for server in ("server-08", "server-09", "server-10", "server-16", "server-17"):
+        lose(tx, server)
+
+
 @pytest.mark.parametrize(("requests", "short"), WAITS)
 def test_maintenance_takes_what_was_asked_for_and_not_granted(
     database: Database, requests: list[tuple[str, float, str]], short: float | None
 ) -> None:
     store_requests(database, requests)
     with database.write() as tx:
-        for server in ("server-08", "server-09", "server-10", "server-16", "server-17"):
-            lose(tx, server)  # 13 are held
+        lose_five(tx)  # 13 are held
     with database.write() as tx:
         if short is None:
             assert ask(tx, "rack-00").state is EventState.ALLOWED
@@ -164,8 +168,7 @@ def test_servers_are_needed_back_for_what_was_granted(
     store_requests(database, requests)
     with database.write() as tx:
         ask(tx, "rack-00")
-        for server in ("server-08", "server-09", "server-10", "server-16", "server-17"):
-            lose(tx, server)  # 11 are held
+        lose_five(tx)  # 11 are held
     with database.snapshot() as tx:
         need = load_maintenance_need(tx, region_id, now=NOW)
     assert need.short_rru == ({} if short is None else {"web": short})
@@ -177,8 +180,7 @@ def test_a_schedule_of_drains_keeps_what_was_granted(
 ) -> None:
     store_requests(database, requests)
     with database.write() as tx:
-        for server in ("server-08", "server-09", "server-10", "server-16", "server-17"):
-            lose(tx, server)  # 13 are held
+        lose_five(tx)  # 13 are held
     with database.snapshot() as tx:
         ground = load_drain_ground(tx, "west", racks=["rack-00"], msbs=[], now=NOW)
     found = plan_drains(ground, begins_at=NOW, ends_at=NOW + 4 * HOUR, each=HOUR, slots_max=9)
