@@ -40,20 +40,20 @@ _RESERVATIONS = f"""
 # Servers give their reservation its RRU, its guests theirs, and resources, as the same share of its RRU. Few
 # reservations have any of the last two, so each is a query of its own.
 _HELD = f"""
-    SELECT current_reservation_id AS reservation_id, '' AS resource, racks.{{place}} AS place, sum(rru) AS rru
+    SELECT current_reservation_id AS reservation_id, racks.{{place}} AS place, sum(rru) AS rru
     FROM servers JOIN racks USING (rack_id)
     JOIN reservation_rru ON reservation_rru.reservation_id = current_reservation_id
                         AND reservation_rru.hardware_type_id = servers.hardware_type_id
     WHERE servers.region_id = %(region_id)s AND decommissioned_at IS NULL AND {HELD} {{only}}
-    GROUP BY 1, 3"""
+    GROUP BY 1, 2"""
 _HELD_BY_GUESTS = f"""
-    SELECT guest.reservation_id, '' AS resource, racks.{{place}} AS place, sum(rru) AS rru
+    SELECT guest.reservation_id, racks.{{place}} AS place, sum(rru) AS rru
     FROM reservations AS guest JOIN servers ON current_reservation_id = host_reservation_id
     JOIN racks USING (rack_id)
     JOIN reservation_rru ON reservation_rru.reservation_id = guest.reservation_id
                         AND reservation_rru.hardware_type_id = servers.hardware_type_id
     WHERE guest.region_id = %(region_id)s AND deleted_at IS NULL AND decommissioned_at IS NULL AND {HELD} {{only}}
-    GROUP BY 1, 3"""
+    GROUP BY 1, 2"""
 _HELD_OF_RESOURCES = f"""
     SELECT more.reservation_id, resource, racks.{{place}} AS place, sum({AMOUNT} / amount * capacity_rru) AS rru
     FROM {ASKED} AS more JOIN reservations ON reservations.reservation_id = more.reservation_id
@@ -79,11 +79,13 @@ def load_held(
     """
     held = np.zeros((len(rows), len(places)))
     values = {"region_id": region_id, "places": list(places)}
-    for query in (_HELD, _HELD_BY_GUESTS, _HELD_OF_RESOURCES):
+    numbers, resource = {"reservation_id": "i8", "place": "i8", "rru": "f8"}, {"resource": "O"}
+    for query, further in ((_HELD, {}), (_HELD_BY_GUESTS, {}), (_HELD_OF_RESOURCES, resource)):
         asked = query.format(place=by, only=f"AND racks.{by} = ANY(%(places)s)")
-        found = load_columns(tx, asked, values, {"reservation_id": "i8", "resource": "O", "place": "i8", "rru": "f8"})
-        keys = zip(found["reservation_id"].tolist(), found["resource"].tolist(), strict=True)
-        row = np.array([rows.get(key, -1) for key in keys], np.int64)
+        found = load_columns(tx, asked, values, numbers | further)
+        ids = found["reservation_id"].tolist()
+        of = found["resource"].tolist() if further else [""] * len(ids)
+        row = np.array([rows.get(key, -1) for key in zip(ids, of, strict=True)], np.int64)
         column = np.array([places[one] for one in found["place"].tolist()], np.int64)
         held[row[row >= 0], column[row >= 0]] = found["rru"][row >= 0]
     return held
