@@ -31,7 +31,7 @@ _WHOLE = {
 """Fields that are whole numbers, and the least value of each."""
 _ENDLESS = {"tries_max", "nodes_max"}
 """Whole numbers that may be math.inf."""
-_SWITCHES = ("first_improving", "insist")
+_SWITCHES = ("first_improving", "insist", "whole_bound")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +63,8 @@ class Limits:
                         8 or a 25th of the containers, and 2e-4
     exact_columns_max   problems with at most this many count columns are solved as one, exactly; 200. Unless it is 0 or
                         `neighbourhoods_max` is given, those of up to 1,000 are too, after a search without proof
+    whole_bound         whether trees of single containers raise the bound by whole objects; True. Without them it is
+                        one of fractions, and the search takes less processor time
 
     `partitioned`:
 
@@ -87,6 +89,7 @@ class Limits:
     stall: int | None = None
     stall_gain: float | None = None
     exact_columns_max: int | None = None
+    whole_bound: bool | None = None
     parts: int | None = None
     deal: Deal | str | None = None
     split: Sequence[str | int] | None = None

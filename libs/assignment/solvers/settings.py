@@ -127,6 +127,7 @@ class PortfolioLimits:
                         proof. For a priority before the last one it is 5,000 counts
     exact_nodes_max     most nodes of that branch and bound
     exact_gap           relative gap at which a problem counts as solved
+    whole_bound         whether trees of single containers raise the bound by whole objects
     """
 
     time_s_max: float = math.inf
@@ -136,6 +137,7 @@ class PortfolioLimits:
     exact_columns_max: int = 200
     exact_nodes_max: int = 500
     exact_gap: float = 1e-5
+    whole_bound: bool = True
 
     def __post_init__(self) -> None:
         """Raise BadValues if a number is below its least value: 1 for `stall`, and 0 for all other limits."""

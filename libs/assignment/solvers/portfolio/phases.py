@@ -30,6 +30,7 @@ from libs.assignment.solvers.portfolio.unpaid import paying
 from libs.assignment.solvers.portfolio.watch import Watch
 from libs.assignment.solvers.portfolio.whole_bound import whole_bound, whole_least
 from libs.assignment.solvers.settings import PortfolioLimits
+from libs.mip.bound import bound_from_prices
 from libs.mip.highs import FINE, Limits, solve_mip
 from libs.mip.model import Model
 
@@ -231,8 +232,11 @@ class Phases:
     def whole_bound(self, model: Model, price: Floats, counts: Ints, share: float = WHOLE_SHARE) -> float:
         """Return a lower bound of the cost of whole objects in `model`, from the row prices `price` (N,).
 
-        `counts` (Q,) are the best ones known. `share` is the most of the time left that it may take.
+        `counts` (Q,) are the best ones known. `share` is the most of the time left that it may take. If the limits
+        want no trees, it is the bound of fractions.
         """
+        if not self.limits.whole_bound:
+            return bound_from_prices(model, price)
         until = time.perf_counter() + share * self.watch.time_left()
         point, stop = self.lowered.point_of(counts), self.watch.stop
         found, timed_out = whole_bound(

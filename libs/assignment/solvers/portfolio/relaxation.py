@@ -16,13 +16,18 @@ from libs.assignment.language.arrays import Bools, Floats
 from libs.assignment.model.lowered import Lowered
 from libs.assignment.solvers.portfolio.unpaid import missed, without
 from libs.mip.bound import bound_from_prices, reduced_costs
-from libs.mip.highs import Limits, Solution, solve_lp
+from libs.mip.highs import Limits, Method, Solution, solve_lp
 from libs.mip.model import Model
 
 QUIET = 1e-4
 """Share of the median cost of all columns of a level. A column that costs less only breaks ties."""
 LEAN_ITERATIONS_MAX = 200
 """Most iterations of an interior point without some penalties. It takes some 40, but without them no point may exist.
+"""
+
+SPARSE = 10
+"""Number of classes for each container from which simplex is faster. Few containers then want each class. So a change of
+basis touches few rows, and the factor of an interior point fills up.
 """
 
 
@@ -89,16 +94,17 @@ def relax(
     left_out: Bools | None = None,
     cancelled: Callable[[], bool] | None = None,
 ) -> Relaxation:
-    """Solve the relaxation of `model` by an interior point method without crossover.
+    """Solve the relaxation of `model` by an interior point method without crossover, or by simplex if it is SPARSE.
 
-    Prices and a central point take a tenth of the time of a basis.
+    Prices and a central point of many containers take a tenth of the time of a basis.
 
     model      a result of `lowered.at` or `lowered.weighted`, or another model with the same columns and rows
     left_out   (C,) or None  penalties to leave out at first, because a plan is expected not to pay them
     cancelled  returns True to end the solve
     """
     counts, classes = len(lowered.kind), len(lowered.classes.size)
-    found = _solved(model, time_s_max, left_out, cancelled)
+    method: Method = "simplex" if classes >= SPARSE * len(np.unique(lowered.container)) else "ipm"
+    found = _solved(model, method, time_s_max, left_out, cancelled)
     known = found.price is not None and found.x is not None
     return Relaxation(
         fractional=None if found.x is None else found.x[:counts],
@@ -112,15 +118,18 @@ def relax(
     )
 
 
-def _solved(model: Model, time_s_max: float, left_out: Bools | None, cancelled: Callable[[], bool] | None) -> Solution:
+def _solved(
+    model: Model, method: Method, time_s_max: float, left_out: Bools | None, cancelled: Callable[[], bool] | None
+) -> Solution:
     """Solve the relaxation without the penalties `left_out` (C,). If that fails or misses one, solve it with all."""
     until = time.perf_counter() + time_s_max
     if left_out is None or not left_out.any():
-        return solve_lp(model, "ipm", Limits(time_s_max=time_s_max), cancelled=cancelled)
-    limits = Limits(time_s_max=time_s_max, iterations_max=LEAN_ITERATIONS_MAX)
-    found = solve_lp(without(model, left_out), "ipm", limits, cancelled=cancelled)
+        return solve_lp(model, method, Limits(time_s_max=time_s_max), cancelled=cancelled)
+    most = LEAN_ITERATIONS_MAX if method == "ipm" else None  # simplex finds out soon that there is no point
+    limits = Limits(time_s_max=time_s_max, iterations_max=most)
+    found = solve_lp(without(model, left_out), method, limits, cancelled=cancelled)
     if not found.timed_out and (not found.optimal or found.price is None or missed(model, left_out, found.price).any()):
-        return solve_lp(model, "ipm", Limits(time_s_max=until - time.perf_counter()), cancelled=cancelled)
+        return solve_lp(model, method, Limits(time_s_max=until - time.perf_counter()), cancelled=cancelled)
     return found if found.price is None else replace(found, bound=bound_from_prices(model, found.price))
 
 

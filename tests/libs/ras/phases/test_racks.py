@@ -224,3 +224,16 @@ def test_few_reservations_see_no_server_of_others_and_decided_departures_as_free
     assert few.snapshot.servers.target.tolist() == [0, FREE, 1]
     assert few.snapshot.reservations.name.tolist() == ["r0", "r2"]
     assert few.in_whole(plan, np.array([FREE, 1, 1], np.int32)).tolist() == [FREE, 1, 2, 2]
+
+
+def test_no_tree_raises_the_bound_of_a_model_of_racks(monkeypatch) -> None:
+    asked = []
+    solve = refine.solve
+
+    def heard(problem, limits, **named):
+        asked.append(limits.whole_bound)
+        return solve(problem, limits, **named)
+
+    monkeypatch.setattr(refine, "solve", heard)
+    refined(snapshot := one_full_rack(), present(snapshot))
+    assert asked == [False]

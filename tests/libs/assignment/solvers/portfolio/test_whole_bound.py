@@ -20,7 +20,7 @@ from libs.assignment import (
     solve,
 )
 from libs.assignment.model.lower import lower
-from libs.assignment.solvers.portfolio import unpaid
+from libs.assignment.solvers.portfolio import phases, unpaid
 from libs.assignment.solvers.portfolio import whole_bound as module
 from libs.assignment.solvers.portfolio.containers_of import shares_of
 from libs.assignment.solvers.portfolio.neighbourhoods import Search
@@ -206,3 +206,14 @@ def test_the_dearest_containers_are_chosen_and_the_rest_is_left(monkeypatch: pyt
     assert module._dearest(lowered, shares, slack.copy(), 0.5).tolist() == [2, 0, 5], "most counts come first"
     monkeypatch.setattr(module, "COUNTS_MAX", 12)
     assert module._dearest(lowered, shares, slack.copy(), 0.5).tolist() == [0, 5], "more slack for each count"
+
+
+def test_a_caller_may_do_without_trees(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = world(0, objects=40)
+    fractions, *_ = bounds(problem)
+    raised = solve(problem, SEARCHED, solver="portfolio")
+    monkeypatch.setattr(phases, "whole_bound", None)  # nothing may call it
+    plain = solve(problem, replace(SEARCHED, whole_bound=False), solver="portfolio")
+    assert plain.objective == raised.objective
+    assert plain.bound[1] == pytest.approx(fractions)
+    assert plain.bound[1] < raised.bound[1]
