@@ -122,7 +122,8 @@ def load_failures(tx: Transaction, found: FoundFailures) -> FailuresSnapshot:
     """Return a region with its lost servers. `tx` must be the transaction that found them."""
     values = {"region_id": found.region_id, "now": found.now}
     down = tx.execute(sa.text(_DOWN), {**values, "imported": IMPORTED}).all()
-    fleet = load_fleet_snapshot(tx, found.region_name)
+    # A price only chooses among spare servers, so a process that does not know it replaces lost ones all the same.
+    fleet = load_fleet_snapshot(tx, found.region_name, known_prices=True)
     buffers = {row.hardware_type: row.reservation_id for row in tx.execute(sa.text(_BUFFERS), values)}
     spare = tx.execute(sa.text(_SPARE), {"buffers": list(buffers.values())}).all()
     row_of = {int(reservation_id): row for row, reservation_id in enumerate(fleet.reservations.id)}
