@@ -9,15 +9,17 @@ from enum import StrEnum
 
 
 class JobStatus(StrEnum):
-    """Status of a job: queued -> running -> done | failed.
+    """Status of a job: queued -> running -> done | superseded | failed.
 
     A failed attempt queues the job again, a bounded number of times. An attempt fails when it raises, or when its
-    worker dies.
+    worker dies. If another job of the subject waits by then, the job is superseded: the other one does its work. A job
+    has failed only if it spent all of its attempts.
     """
 
     QUEUED = "queued"
     RUNNING = "running"
     DONE = "done"
+    SUPERSEDED = "superseded"
     FAILED = "failed"
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
 from libs.domain.canary import PER_RESERVATION, Canary
 from libs.domain.policy import RegionPolicy
 from libs.domain.region_condition import ConditionStatus
+from libs.domain.stored_policy import changed
 
 COMPARISONS_LEAST = 3
 """Number of finished comparisons that a stage needs before the next one may begin."""
@@ -78,8 +79,8 @@ class PolicyRollout:
     generation: int
 
     def new_policy(self, policy: RegionPolicy) -> RegionPolicy:
-        """Return `policy`, the region's, with the change."""
-        return replace(policy, **self.change)  # type: ignore[arg-type]  # fields of a policy, checked at the start
+        """Return `policy`, the region's, with the change. Raises UnknownPrices."""
+        return changed(self.region, policy, self.change)
 
     def canary_of(self, policy: RegionPolicy) -> Canary | None:
         """Return the canary of a region with this policy; None in every other stage."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from libs.domain.policy import RegionPolicy
@@ -13,6 +14,7 @@ class Region:
     """One region. `target_plan_id` is the newest plan in the region's lineage, the chain of its target plans.
 
     solve_every_s   seconds on the Clock between its solves, set by an operator; None: the scheduler's own period
+    unknown_prices  fields of its policy that a process of a newer version set, and this version does not know
     """
 
     region_id: int
@@ -22,3 +24,4 @@ class Region:
     solve_every_s: float | None
     generation: int
     created_at: datetime
+    unknown_prices: Mapping[str, object] = field(default_factory=dict)

@@ -178,7 +178,9 @@ def may_join(snapshot: FleetSnapshot, target: Indices, r: int, rows: NDArray[np.
     rru  RRU of each server
     """
     mine = np.flatnonzero(target == r)
-    fits = snapshot.reservations.allowed[r, snapshot.server_datacenter[rows]].copy()
+    topology = snapshot.topology
+    datacenter = topology.msb_datacenter[topology.rack_msb[snapshot.servers.rack[rows]]]  # of these servers alone
+    fits = snapshot.reservations.allowed[r, datacenter].copy()
     for kind in limited_kinds(snapshot):
         held = np.bincount(kind.of[mine], minlength=len(kind.domains))
         value = snapshot.reservations.rru[r, snapshot.servers.hardware_type[mine]]

@@ -49,10 +49,12 @@ def plan_replacements(failures: FailuresSnapshot) -> Replacements:
     verdicts: list[LossVerdict] = []
     for row in lost.tolist():
         r, kind = int(servers.target[row]), int(servers.hardware_type[row])
-        there = spares[kind]
-        usable = there[may_join(fleet, target, r, there, float(q.rru[r, kind]))]
         lacks = bool(_missing(failures, axis, r, load[r][None])[0] > _TOLERANCE * max(1.0, float(q.capacity_rru[r])))
-        verdict = _verdict(failures, r, kind, lacks, usable, bool(with_place[row]), bool(held_back[row]))
+        verdict = _refusal(failures, r, kind, lacks, bool(with_place[row]), bool(held_back[row]))
+        if verdict is None:  # few come so far, and only for them each server of the region is looked at
+            there = spares[kind]
+            usable = there[may_join(fleet, target, r, there, float(q.rru[r, kind]))] if len(there) else there
+            verdict = LossVerdict.DRAWN if len(usable) else LossVerdict.BUFFER_EMPTY
         verdicts.append(verdict)
         if verdict is LossVerdict.DRAWN:
             further = fleet.price("locality_cost")[r] * added_domains(fleet, preferring, target, r, usable)
@@ -70,15 +72,10 @@ def _types(failures: FailuresSnapshot) -> list[int]:
     return [int(kind) for kind in np.unique(failures.fleet.servers.hardware_type[failures.lost])]
 
 
-def _verdict(
-    failures: FailuresSnapshot,
-    r: int,
-    kind: int,
-    lacks: bool,
-    spares: NDArray[np.intp],
-    is_with_place: bool,
-    is_held_back: bool,
-) -> LossVerdict:
+def _refusal(
+    failures: FailuresSnapshot, r: int, kind: int, lacks: bool, is_with_place: bool, is_held_back: bool
+) -> LossVerdict | None:
+    """Return why a lost server draws nothing, before its spare servers are looked at; None: it may draw one."""
     q = failures.fleet.reservations
     if q.rru[r, kind] <= 0:
         return LossVerdict.USELESS
@@ -88,9 +85,7 @@ def _verdict(
         return LossVerdict.COVERED
     if failures.buffer[kind] == FREE:
         return LossVerdict.NO_BUFFER
-    if is_held_back:
-        return LossVerdict.HELD
-    return LossVerdict.DRAWN if len(spares) else LossVerdict.BUFFER_EMPTY
+    return LossVerdict.HELD if is_held_back else None
 
 
 def _choose(

@@ -12,6 +12,7 @@ from prometheus_client import CollectorRegistry
 from starlette.exceptions import HTTPException
 
 from libs.domain.principal import Role
+from libs.domain.stored_policy import UnknownPrices
 from libs.reconcile.clock import Clock
 from libs.reconcile.environment import read_environment
 from libs.reconcile.errors import StaleGeneration, StalePlan
@@ -85,6 +86,7 @@ def create_app(
     app.add_exception_handler(AlreadyExists, _on_already_exists)
     app.add_exception_handler(NotPossible, _on_not_possible)
     app.add_exception_handler(HasGuests, _on_guests)
+    app.add_exception_handler(UnknownPrices, _on_unknown_prices)
     for unreachable in UNAVAILABLE:
         app.add_exception_handler(unreachable, _on_unavailable)
     app.include_router(health.router, dependencies=[Depends(refuse_unknown_query)])
@@ -158,6 +160,13 @@ def _on_not_possible(request: Request, error: Exception) -> JSONResponse:
 def _on_guests(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HasGuests)
     return _answer(request, Problem(409, "has_guests", str(error), guests=list(error.guests)))
+
+
+def _on_unknown_prices(request: Request, error: Exception) -> JSONResponse:
+    """Answer as if this process were away: one of the newer version behind the same address can answer."""
+    assert isinstance(error, UnknownPrices)
+    text, headers = str(error), {"Retry-After": "5"}
+    return _answer(request, Problem(503, "newer_policy", f"{text[0].upper()}{text[1:]}.", headers=headers))
 
 
 def _on_unavailable(request: Request, error: Exception) -> JSONResponse:

@@ -34,6 +34,7 @@ TITLES = {
     "method_not_allowed": "The method is not allowed here",
     "maintenance_refused": "It would break a rule of maintenance",
     "managed_by_policy": "The region's policy decides that",
+    "newer_policy": "A newer version set prices that this one does not know",
     "no_role": "No rule gives you a role",
     "needs_approval": "Somebody must approve that",
     "not_an_owner": "This token may not act for that owner",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime
 
 from libs.domain.approval import Approval, ApprovalKind, Cause
@@ -14,6 +13,7 @@ from libs.domain.policy_rollout import (
     refusal_to_take_back,
 )
 from libs.domain.region import Region
+from libs.domain.stored_policy import changed
 from libs.store.capacity.approvals import ask_for_approval, supersede_of_policy
 from libs.store.plans.policy_comparisons import count_comparisons
 from libs.store.platform.database import Transaction
@@ -110,6 +110,6 @@ def take_back(
         now=now,
     )
     if rollout.stage is RolloutStage.ALL:
-        policy = replace(region.policy, **rollout.before)  # type: ignore[arg-type]  # fields of a policy
+        policy = changed(region.name, region.policy, rollout.before)
         update_policy(tx, region.name, policy, generation=region.generation, actor=actor, reason=reason, now=now)
     return back

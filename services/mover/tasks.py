@@ -12,10 +12,12 @@ from libs.reconcile.jobs import DRAW_REPLACEMENTS, FORGET_HISTORY, MOVE, WATCH_R
 from libs.reconcile.settings import ClockSettings
 from libs.store.moves.movers import note_actuator
 from services.mover.reconcilers.advance_moves import AdvanceMoves
-from services.mover.reconcilers.draw_replacements import DrawReplacements
+from services.mover.reconcilers.draw_replacements import DrawReplacements, LastDecisions
 from services.mover.reconcilers.forget_history import ForgetHistory
 from services.mover.reconcilers.watch_reservations import GAP_MAX, WatchReservations
 from services.mover.settings import MoverSettings
+
+_LAST_DECISIONS = LastDecisions()
 
 
 @job(MOVE, serves_many=True)
@@ -33,7 +35,7 @@ def move(run: JobRun) -> None:
 @job(DRAW_REPLACEMENTS)
 def draw_replacements(run: JobRun) -> None:
     """Replace the lost servers of a region."""
-    DrawReplacements(run.database, run.clock, run.job.subject).reconcile()
+    DrawReplacements(run.database, run.clock, run.job.subject, _LAST_DECISIONS).reconcile()
 
 
 @job(WATCH_RESERVATIONS)

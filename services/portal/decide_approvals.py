@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime
 
 from libs.domain.approval import Approval, ApprovalKind, ApprovalStatus
 from libs.domain.capacity_request import CapacityRequest, CapacityRequestPhase
 from libs.domain.second_person_rule import lacks_second_person
+from libs.domain.stored_policy import changed
 from libs.domain.unavailability import EventState
 from libs.reconcile.jobs import ASSESS, MOVE
 from libs.store.capacity.approval_limits import load_approval_limits
@@ -49,7 +49,7 @@ def approve(tx: Transaction, approval_id: int, *, generation: int, actor: str, r
         advance_approved(tx, region, approval, actor=actor, reason=reason, now=now)
     elif approval.kind is ApprovalKind.REGION_POLICY:
         # Any other change of the policy would have superseded this one. So the region is as it was read.
-        policy = replace(region.policy, **approval.change)  # type: ignore[arg-type]  # as the broker took it apart
+        policy = changed(region.name, region.policy, approval.change)
         update_policy(tx, region.name, policy, generation=region.generation, actor=actor, reason=reason, now=now)
     elif approval.kind is ApprovalKind.RRU_CLASS:
         append_approved(tx, region, approval, actor=actor, now=now)

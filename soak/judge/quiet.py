@@ -42,14 +42,14 @@ def comes_to_rest(history: History) -> Iterator[Violation]:
             said = f"capacity request {request['capacity_request_id']} is {request['status']['phase']}"
             yield Violation("comes_to_rest", said)
     for job in final["jobs"]:
-        if job["kind"] == "assess" and job["status"] != "failed":
+        if job["kind"] == "assess" and job["status"] not in ("failed", "superseded"):
             yield Violation("comes_to_rest", f"job {job['job_id']} ({job['kind']} {job['subject']}) is {job['status']}")
 
 
 def jobs_fail_for_our_faults_only(history: History) -> Iterator[Violation]:
-    """A job fails for good only because it lost its worker or the database."""
+    """An attempt at a job fails for good, or leaves its work to the next job, only for a lost worker or database."""
     for job in history.final.get("jobs", []):
-        if job["status"] == "failed" and not _OF_THE_MACHINERY.match(job["error"] or ""):
+        if job["status"] in ("failed", "superseded") and not _OF_THE_MACHINERY.match(job["error"] or ""):
             said = f"job {job['job_id']} ({job['kind']} {job['subject']}) failed: {job['error']}"
             yield Violation("jobs_fail_for_our_faults_only", said)
 

@@ -94,7 +94,7 @@ class Report:
         with platform.database.snapshot() as tx:
             ended = tx.execute(sa.select(moves.c.status, sa.func.count()).group_by(moves.c.status)).all()
             solved = tx.execute(sa.select(solve_runs.c.status, sa.func.count()).group_by(solve_runs.c.status)).all()
-            failed = failed_for_good(tx, attempts_max=platform.settings.job_attempts_max)
+            failed = failed_for_good(tx)
         return {
             "plan": dict(self.plan),
             "days": round(self._day(), 2),
@@ -153,13 +153,10 @@ class Report:
         return Counter(int((at - begins).total_seconds() // _DAY_S) for at in times)
 
 
-def failed_for_good(tx: Transaction, *, attempts_max: int) -> dict[str, int]:
-    """Return kind -> number of jobs whose work is left undone.
-
-    A job whose worker died ends as failed too if the next job of its subject waits. That one does its work.
-    """
-    over = (jobs.c.status == JobStatus.FAILED, jobs.c.attempts >= attempts_max)
-    found = tx.execute(sa.select(jobs.c.kind, sa.func.count()).where(*over).group_by(jobs.c.kind)).tuples()
+def failed_for_good(tx: Transaction) -> dict[str, int]:
+    """Return kind -> number of jobs that spent all of their attempts."""
+    over = jobs.c.status == JobStatus.FAILED
+    found = tx.execute(sa.select(jobs.c.kind, sa.func.count()).where(over).group_by(jobs.c.kind)).tuples()
     return dict(found.all())
 
 

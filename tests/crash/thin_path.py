@@ -180,7 +180,7 @@ def check(database: Database) -> None:
             "a request was carried out twice, or not at all"
         )
         assert not tx.execute(
-            sa.text("SELECT FROM jobs WHERE status = 'failed' AND error NOT LIKE 'the worker%'")
+            sa.text("SELECT FROM jobs WHERE status IN ('failed', 'superseded') AND error NOT LIKE 'the worker%'")
         ).all()
         assert not tx.execute(sa.text("SELECT FROM solve_runs WHERE status = 'running'")).all()
         assert list(tx.execute(sa.text("SELECT status FROM simulations")).scalars()) == ["done"]
@@ -259,7 +259,8 @@ OUT_OF_PLACE = (
         LEFT JOIN reservation_waits ON reservation_waits.reservation_id = current_reservation_id
         WHERE unavailability = 'none' AND current_reservation_id IS DISTINCT FROM target_reservation_id
            OR move_id IS NOT NULL""",
-    "SELECT kind, error, count(*) FROM jobs WHERE status = 'failed' AND error NOT LIKE 'the worker%' GROUP BY 1, 2",
+    """SELECT kind, error, count(*) FROM jobs
+       WHERE status IN ('failed', 'superseded') AND error NOT LIKE 'the worker%' GROUP BY 1, 2""",
     "SELECT kind, count(*) FROM approvals WHERE status = 'pending' GROUP BY kind",
     "SELECT kind, interval_s, next_at, now() FROM schedules",
 )

@@ -51,7 +51,9 @@ def has_open_rollout(tx: Transaction, region: str) -> bool:
 
 
 def load_canary(tx: Transaction, region: Region) -> Canary | None:
-    """Return the canary of the region's open roll-out; None unless one is in the stage `canary`."""
+    """Return the canary of the region's open roll-out; None unless one is in the stage `canary`. Raises
+    UnknownPrices.
+    """
     query = _SELECT.where(_table.c.region_id == region.region_id, _table.c.stage == RolloutStage.CANARY)
     row = tx.execute(query).mappings().one_or_none()
     return None if row is None else _rollout(row).canary_of(region.policy)

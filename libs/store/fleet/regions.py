@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
@@ -13,6 +12,7 @@ from sqlalchemy.dialects.postgresql import insert
 from libs.domain.page import Page
 from libs.domain.policy import RegionPolicy
 from libs.domain.region import Region
+from libs.domain.stored_policy import of_stored, to_stored
 from libs.store.platform.database import Transaction
 from libs.store.platform.refusals import AlreadyExists, NotFound
 from libs.store.tables import regions
@@ -22,7 +22,7 @@ def create_region(tx: Transaction, name: str, policy: RegionPolicy, *, now: date
     """Create a region without servers, and return its id. Raises AlreadyExists if the region exists, or if another
     transaction is creating it.
     """
-    statement = insert(regions).values(name=name, policy=asdict(policy), created_at=now).on_conflict_do_nothing()
+    statement = insert(regions).values(name=name, policy=to_stored(policy), created_at=now).on_conflict_do_nothing()
     region_id: int | None = tx.execute(statement.returning(regions.c.region_id)).scalar_one_or_none()
     if region_id is None:
         raise AlreadyExists("region", name)
@@ -54,12 +54,14 @@ def list_regions(tx: Transaction, *, after: int | None = None, limit: int = 100)
 
 def region_of(row: Mapping[Any, Any]) -> Region:
     """Return a row of the table regions as a Region."""
+    policy, unknown = of_stored(row["policy"])
     return Region(
         region_id=row["region_id"],
         name=row["name"],
-        policy=RegionPolicy(**row["policy"]),
+        policy=policy,
         target_plan_id=row["target_plan_id"],
         solve_every_s=row["solve_every_s"],
         generation=row["generation"],
         created_at=row["created_at"],
+        unknown_prices=unknown,
     )

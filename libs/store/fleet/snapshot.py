@@ -8,10 +8,13 @@ import numpy as np
 import sqlalchemy as sa
 
 from libs.domain.arrays import Indices, Ints, Names
+from libs.domain.canary import Canary
 from libs.domain.cost_units import listed_units
 from libs.domain.fleet import DELETED, FREE, FleetSnapshot, Servers, Topology
+from libs.domain.region import Region
 from libs.domain.reservation_rows import Reservations
 from libs.domain.resources import listed_resources, resources_table
+from libs.domain.stored_policy import UnknownPrices
 from libs.store.fleet.domain_limits import load_limits_table
 from libs.store.fleet.guests import load_guests
 from libs.store.fleet.loss_places import LossPlaces
@@ -41,16 +44,18 @@ BOOKED = """
 """SQL condition on a row of `servers`: it is kept for a reservation that begins later."""
 
 
-def load_fleet_snapshot(tx: Transaction, region_name: str) -> FleetSnapshot:
+def load_fleet_snapshot(tx: Transaction, region_name: str, *, known_prices: bool = False) -> FleetSnapshot:
     """Return the input of a solve. `tx` must come from Database.snapshot(), so that all data are of one moment.
 
     Rows are ordered by id, and hardware types by name. The types are those of the region's servers and of its
     reservations' RRUs. Bindings to deleted reservations read DELETED. Scheduled reservations are left out. Raises
-    NotFound.
+    NotFound. Raises UnknownPrices if a newer version set prices; `known_prices` leaves these out instead.
     """
     if tx.get_isolation_level() != "REPEATABLE READ":
         raise ValueError("a snapshot takes several queries: pass a transaction of Database.snapshot()")
     region = load_region(tx, region_name)
+    if region.unknown_prices and not known_prices:
+        raise UnknownPrices(region_name, region.unknown_prices)
     topology, topology_ids = load_topology(tx, region.region_id)
     type_ids, types = _hardware_types(tx, region.region_id)
     reservations = _reservations(tx, region.region_id, topology, topology_ids, type_ids)
@@ -64,7 +69,7 @@ def load_fleet_snapshot(tx: Transaction, region_name: str) -> FleetSnapshot:
         servers=_servers(tx, region.region_id, topology_ids, type_ids, reservations.id),
         reservations=reservations,
         policy=region.policy,
-        canary=load_canary(tx, region),
+        canary=_canary(tx, region, known_prices),
         target_plan_id=region.target_plan_id,
         cost_units=listed_units(types, load_units(tx, region.region_id)),
         power=load_power(tx, region.region_id, types),
@@ -72,6 +77,15 @@ def load_fleet_snapshot(tx: Transaction, region_name: str) -> FleetSnapshot:
         guests=load_guests(tx, region.region_id),
         uplinks=load_uplinks(tx, region.region_id, topology.racks),
     )
+
+
+def _canary(tx: Transaction, region: Region, known_prices: bool) -> Canary | None:
+    try:
+        return load_canary(tx, region)
+    except UnknownPrices:
+        if known_prices:
+            return None
+        raise
 
 
 def _hardware_types(tx: Transaction, region_id: int) -> tuple[Ints, Names]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
@@ -15,6 +17,7 @@ from libs.domain.replacement import BURST_LOST_SHARE, FailuresSnapshot
 from libs.store.fleet.inventory_snapshot import IMPORTED
 from libs.store.fleet.regions import load_region
 from libs.store.fleet.snapshot import load_fleet_snapshot
+from libs.store.moves.replacement_ground import load_replacement_ground
 from libs.store.platform.database import Transaction
 
 _SWAPS_KEPT = timedelta(hours=1)
@@ -75,8 +78,25 @@ _SPARE = """
     ORDER BY server_id"""
 
 
-def load_failures(tx: Transaction, region_name: str, *, now: datetime) -> FailuresSnapshot | None:
-    """Return a region with its lost servers; None, at almost no cost, if there is nothing to decide.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundFailures:
+    """The part of a region that says whether there is something to decide.
+
+    ground   fingerprint of all that the decision rests on
+    lost     ids of the lost servers, in order
+    swapped  servers that plans of replacements bound within the last hour as they are now
+    """
+
+    region_name: str
+    region_id: int
+    now: datetime
+    ground: str
+    lost: Sequence[int]
+    swapped: Sequence[sa.Row[Any]]
+
+
+def find_failures(tx: Transaction, region_name: str, *, now: datetime) -> FoundFailures | None:
+    """Return the reasons for a decision about a region; None, at almost no cost, if there is none.
 
     A decision is needed if a server is lost. It is also needed if an MSB may be lost, and in it a server is down that
     was replaced within the last hour.
@@ -92,8 +112,18 @@ def load_failures(tx: Transaction, region_name: str, *, now: datetime) -> Failur
     hard_hit = sa.text(_HARD_HIT), {"server_ids": replaced, "share": BURST_LOST_SHARE}
     if not lost and not (replaced and tx.execute(*hard_hit).first()):
         return None
+    ground = load_replacement_ground(tx, region_id, now=now)
+    return FoundFailures(
+        region_name=region_name, region_id=region_id, now=now, ground=ground, lost=lost, swapped=swapped
+    )
+
+
+def load_failures(tx: Transaction, found: FoundFailures) -> FailuresSnapshot:
+    """Return a region with its lost servers. `tx` must be the transaction that found them."""
+    values = {"region_id": found.region_id, "now": found.now}
     down = tx.execute(sa.text(_DOWN), {**values, "imported": IMPORTED}).all()
-    fleet = load_fleet_snapshot(tx, region_name)
+    # A price only chooses among spare servers, so a process that does not know it replaces lost ones all the same.
+    fleet = load_fleet_snapshot(tx, found.region_name, known_prices=True)
     buffers = {row.hardware_type: row.reservation_id for row in tx.execute(sa.text(_BUFFERS), values)}
     spare = tx.execute(sa.text(_SPARE), {"buffers": list(buffers.values())}).all()
     row_of = {int(reservation_id): row for row, reservation_id in enumerate(fleet.reservations.id)}
@@ -114,13 +144,13 @@ def load_failures(tx: Transaction, region_name: str, *, now: datetime) -> Failur
     down_s, swap_s = np.full((2, len(fleet.servers)), np.inf)
     known = [row for row in down if row.down_s is not None]
     down_s[rows(row.server_id for row in known)] = [float(row.down_s) for row in known]
-    of_swaps = rows(row.server_id for row in swapped)
-    swap[of_swaps] = [row.plan_id for row in swapped]
-    swap_s[of_swaps] = [float(row.since_s) for row in swapped]
-    swap_from[of_swaps] = [row_of.get(row.from_reservation_id, FREE) for row in swapped]
+    of_swaps = rows(row.server_id for row in found.swapped)
+    swap[of_swaps] = [row.plan_id for row in found.swapped]
+    swap_s[of_swaps] = [float(row.since_s) for row in found.swapped]
+    swap_from[of_swaps] = [row_of.get(row.from_reservation_id, FREE) for row in found.swapped]
     return FailuresSnapshot(
         fleet=fleet,
-        lost=mask(lost),
+        lost=mask(found.lost),
         with_place=mask(row.server_id for row in down if row.with_place),
         spare=in_its_buffer & mask(row.server_id for row in spare),
         ready=in_its_buffer & mask(row.server_id for row in spare if row.ready),

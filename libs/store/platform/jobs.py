@@ -164,14 +164,14 @@ def fail_attempt(tx: Transaction, job: Job, error: str, *, attempts_max: int) ->
     """Queue the job again after a failed attempt, or fail it for good after attempts_max.
 
     A job that is queued again counts as sent just now, so that it is sent again after the resend interval. If another
-    job of the same subject is queued, `job` fails, and the queued job takes over. Return False if the lease is lost.
+    job of the same subject is queued, that one supersedes `job`. Return False if the lease is lost.
     """
     return _end(tx, job, _give_up(attempts_max, sa.func.now(), sa.literal(told(error))).where(*_leased(job)))
 
 
 def take_back_expired(tx: Transaction, *, attempts_max: int) -> tuple[Job, ...]:
-    """Queue the jobs whose lease has expired again, or fail them after `attempts_max` attempts. Return these jobs in
-    their new state.
+    """Queue the jobs whose lease has expired again, or fail them after `attempts_max` attempts. One whose successor is
+    queued is superseded. Return these jobs in their new state.
 
     Skip a job if its row is locked or its subject is being enqueued. The next call takes it.
     """
@@ -194,10 +194,10 @@ def drop_queued(tx: Transaction, kind: str, subject: str) -> bool:
 
 
 def purge_jobs(tx: Transaction, *, done_s: float, failed_s: float) -> int:
-    """Delete jobs that were done more than `done_s` seconds ago, and jobs that failed more than `failed_s` seconds ago.
-    Return the number of deleted jobs.
+    """Delete jobs that were done or superseded more than `done_s` seconds ago, and jobs that failed more than
+    `failed_s` seconds ago. Return the number of deleted jobs.
     """
-    ages = ((JobStatus.DONE, done_s), (JobStatus.FAILED, failed_s))
+    ages = ((JobStatus.DONE, done_s), (JobStatus.SUPERSEDED, done_s), (JobStatus.FAILED, failed_s))
     old = [sa.and_(jobs.c.status == status, jobs.c.finished_at < sa.func.now() - _seconds(s)) for status, s in ages]
     return tx.execute(sa.delete(jobs).where(sa.or_(*old))).rowcount
 
@@ -216,9 +216,12 @@ def _give_up(attempts_max: int, sent_at: sa.ColumnElement[Any], error: sa.Column
     successor = sa.exists().where(
         waiting.c.kind == jobs.c.kind, waiting.c.subject == jobs.c.subject, waiting.c.status == JobStatus.QUEUED
     )
-    over = sa.or_(jobs.c.attempts >= attempts_max, successor)
+    spent = jobs.c.attempts >= attempts_max
+    over = sa.or_(spent, successor)
     return sa.update(jobs).values(
-        status=sa.case((over, JobStatus.FAILED.value), else_=JobStatus.QUEUED.value),
+        status=sa.case(
+            (spent, JobStatus.FAILED.value), (successor, JobStatus.SUPERSEDED.value), else_=JobStatus.QUEUED.value
+        ),
         finished_at=sa.case((over, sa.func.now()), else_=None),
         sent_at=sent_at,
         sends=0,

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from libs.domain.policy import RegionPolicy
 from libs.domain.region import Region
+from libs.domain.stored_policy import to_stored
 from libs.reconcile.errors import StaleGeneration
 from libs.store.capacity.approvals import supersede_of_policy
 from libs.store.capacity.shared_buffers import delete_shared_buffers
@@ -34,14 +35,19 @@ def update_policy(
     before.
 
     A shared_buffer_share that falls to 0 switches the shared buffers off: they are deleted, and their servers free.
-    Raises NotFound, and StaleGeneration unless the region is at `generation`.
+    Fields that this version does not know stay as they are. Raises NotFound, and StaleGeneration unless the region is
+    at `generation`.
     """
     before = load_region(tx, name, lock=True)
     if before.generation != generation:
         raise StaleGeneration("region", name, expected=generation, found=before.generation)
     if policy == before.policy:
         return before
-    update = sa.update(regions).where(regions.c.region_id == before.region_id).values(policy=asdict(policy))
+    update = (
+        sa.update(regions)
+        .where(regions.c.region_id == before.region_id)
+        .values(policy=to_stored(policy, before.unknown_prices))
+    )
     after = region_of(tx.execute(update.returning(regions)).mappings().one())
     audit.append(
         tx,

@@ -101,7 +101,7 @@ jobs = sa.Table(
     sa.Column("sends", sa.Integer, nullable=False, server_default=sa.text("0")),
     text("trace", nullable=True),
     text("lane", nullable=True),
-    one_of("status", "queued", "running", "done", "failed"),
+    one_of("status", "queued", "running", "done", "superseded", "failed"),
     sa.Index("uq_jobs_queued", "kind", "subject", unique=True, postgresql_where=sa.text("status = 'queued'")),
     sa.Index("uq_jobs_running", "kind", "subject", unique=True, postgresql_where=sa.text("status = 'running'")),
 )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 
 from structlog import get_logger
 
@@ -20,7 +21,7 @@ from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
 from libs.reconcile.retry import retry_stale
 from libs.store.fleet.regions import load_region
-from libs.store.moves.replacement_need import load_failures
+from libs.store.moves.replacement_need import find_failures, load_failures
 from libs.store.plans.plans import commit_plan
 from libs.store.platform.database import Database, Transaction
 from libs.store.platform.refusals import is_stale
@@ -31,13 +32,52 @@ _SHOWN_MAX = 10
 log = get_logger(__name__)
 
 
+TRUSTED_FOR = timedelta(minutes=10)
+"""Longest time for which an unchanged region is not read again, in case that its fingerprint misses something."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Said:
+    """A decision in words: the condition of the region, with the number of lost servers per verdict."""
+
+    status: ConditionStatus = ConditionStatus.TRUE
+    reason: str = "NothingMissing"
+    message: str = "No reservation lacks a server for a failure."
+    numbers: Mapping[str, object] = field(default_factory=dict)
+    counts: Mapping[LossVerdict, int] = field(default_factory=dict)
+
+
+class LastDecisions:
+    """The last decision of each region that changed nothing, in the memory of one process.
+
+    It is no state: a decision is repeated if it is not there. A process that ends loses nothing.
+    """
+
+    def __init__(self) -> None:
+        self._of: dict[str, tuple[str, datetime, _Said]] = {}
+
+    def find(self, region: str, ground: str, now: datetime) -> _Said | None:
+        """Return the last decision, if it rests on the same ground and is not old."""
+        seen, decided_at, said = self._of.get(region, ("", now, _Said()))
+        return said if seen == ground and timedelta() <= now - decided_at < TRUSTED_FOR else None
+
+    def keep(self, region: str, ground: str, now: datetime, said: _Said) -> None:
+        """Keep a decision that changed nothing. A held server waits for time alone, so such a decision is not kept."""
+        if LossVerdict.HELD not in said.counts:
+            self._of[region] = (ground, now, said)
+
+
 @dataclass(frozen=True, slots=True)
 class DrawReplacements:
-    """Swaps one region's lost servers for spare ones. Idempotent: a swapped server no longer counts as lost."""
+    """Swaps one region's lost servers for spare ones. Idempotent: a swapped server no longer counts as lost.
+
+    last   what was decided before, so that a region is read only if something changed (docs/designs/0065)
+    """
 
     database: Database
     clock: Clock
     region: str
+    last: LastDecisions = field(default_factory=LastDecisions)
 
     def reconcile(self) -> Mapping[LossVerdict, int]:
         """Return the number of lost servers per verdict.
@@ -52,13 +92,16 @@ class DrawReplacements:
     def _attempt(self) -> Mapping[LossVerdict, int]:
         now = self.clock.now()
         with self.database.snapshot() as tx:
-            failures = load_failures(tx, self.region, now=now)
-        if failures is None:
+            found = find_failures(tx, self.region, now=now)
+            said = _Said() if found is None else self.last.find(self.region, found.ground, now)
+            failures = load_failures(tx, found) if found is not None and said is None else None
+        if found is None or failures is None:
             with self.database.write() as tx:
-                _say(tx, load_region(tx, self.region).region_id, self.clock, None, None)
-            return {}
+                self._say(tx, said or _Said())  # another process may have said something else meanwhile
+            return said.counts if said else {}
         drawn = plan_replacements(failures)
         require_clean(check_replacements(failures, drawn.plan))
+        said = _said(failures, drawn)
         with self.database.write() as tx:
             plan = commit_plan(
                 tx,
@@ -68,62 +111,70 @@ class DrawReplacements:
                 now=now,
                 parent=failures.fleet.target_plan_id,
             )
-            _say(tx, load_region(tx, self.region).region_id, self.clock, failures, drawn)
+            self._say(tx, said)
             if plan is not None:
                 crash_point("mover.replace.before")
-        counts = Counter(drawn.verdict)
         if plan is not None:
             crash_point("mover.replace.after")
-            REPLACEMENTS.count(self.region, by=counts[LossVerdict.DRAWN])
-            figures = {verdict.value: number for verdict, number in counts.items()}
+            REPLACEMENTS.count(self.region, by=said.counts.get(LossVerdict.DRAWN, 0))
+            figures = {verdict.value: number for verdict, number in said.counts.items()}
             log.info("replacements.drawn", region=self.region, plan_id=plan.plan_id, returned=drawn.returned, **figures)
-        return counts
+        else:
+            self.last.keep(self.region, found.ground, now, said)
+        return said.counts
+
+    def _say(self, tx: Transaction, said: _Said) -> None:
+        """Set the region's condition that states how many lost servers have no replacement, and what would help."""
+        set_condition(
+            tx,
+            load_region(tx, self.region).region_id,
+            RegionConditionType.LOST_SERVERS_REPLACED,
+            said.status,
+            reason=said.reason,
+            message=said.message,
+            numbers=said.numbers,
+            now=self.clock.now(),
+        )
 
 
-def _say(
-    tx: Transaction, region_id: int, clock: Clock, failures: FailuresSnapshot | None, drawn: Replacements | None
-) -> None:
-    """Set the region's condition that states how many lost servers have no replacement, and what would help."""
-    status, reason, message = ConditionStatus.TRUE, "NothingMissing", "No reservation lacks a server for a failure."
-    numbers: dict[str, object] = {}
-    if failures is not None and drawn is not None:
-        numbers = dict(Counter(verdict.value for verdict in drawn.verdict if verdict is not LossVerdict.DRAWN))
-        short = _short_by_type(failures, drawn)
-        if not short and LossVerdict.HELD in drawn.verdict:
-            msbs = ", ".join(_held_msbs(failures, drawn)[:_SHOWN_MAX])
-            status, reason = ConditionStatus.UNKNOWN, "MsbSuspected"  # it ends by itself, so it is no alarm
-            message = (
-                f"Lost servers of {msbs} wait with their replacement: more failed within {WINDOW_S / 60:g} min than "
-                f"single failures explain. If it is no loss of an MSB, they are replaced {WINDOW_S / 60:g} min after "
-                f"the last failure, and at most {HOLD_S_MAX / 60:g} min after their own."
-            )
-        if short:
-            status, numbers["lacking"] = ConditionStatus.FALSE, short
-            reason = "NoSharedBuffer" if LossVerdict.BUFFER_EMPTY not in drawn.verdict else "SharedBufferExhausted"
-            shown = [f"{number} {kind}" for kind, number in list(short.items())[:_SHOWN_MAX]]
-            more = f" and of {len(short) - _SHOWN_MAX} more types" if len(short) > _SHOWN_MAX else ""
-            lost = f"Lost servers without a replacement: {', '.join(shown)}{more}."
-            if reason == "NoSharedBuffer" and failures.fleet.policy.shared_buffer_share == 0:
-                status = ConditionStatus.UNKNOWN  # an operator chose this, so it is no alarm
-                message = (
-                    f"{lost} This region keeps no shared buffer, so a solve replaces them. Set shared_buffer_share "
-                    "in its policy to have them replaced within seconds."
-                )
-            else:
-                message = (
-                    f"{lost} Their shared buffers have no server left that is up. The next solve looks for free "
-                    "ones; mend servers, or raise shared_buffer_share."
-                )
-    set_condition(
-        tx,
-        region_id,
-        RegionConditionType.LOST_SERVERS_REPLACED,
-        status,
-        reason=reason,
-        message=message,
-        numbers=numbers,
-        now=clock.now(),
+def _said(failures: FailuresSnapshot, drawn: Replacements) -> _Said:
+    """Put a decision into words."""
+    said = _Said(counts=Counter(drawn.verdict))
+    numbers: dict[str, object] = {v.value: n for v, n in said.counts.items() if v is not LossVerdict.DRAWN}
+    short = _short_by_type(failures, drawn)
+    if short:
+        return _short(failures, said, numbers, short)
+    if LossVerdict.HELD not in drawn.verdict:
+        return replace(said, numbers=numbers)
+    msbs = ", ".join(_held_msbs(failures, drawn)[:_SHOWN_MAX])
+    message = (
+        f"Lost servers of {msbs} wait with their replacement: more failed within {WINDOW_S / 60:g} min than "
+        f"single failures explain. If it is no loss of an MSB, they are replaced {WINDOW_S / 60:g} min after "
+        f"the last failure, and at most {HOLD_S_MAX / 60:g} min after their own."
     )
+    # it ends by itself, so it is no alarm
+    return replace(said, status=ConditionStatus.UNKNOWN, reason="MsbSuspected", message=message, numbers=numbers)
+
+
+def _short(failures: FailuresSnapshot, said: _Said, numbers: Mapping[str, object], short: Mapping[str, int]) -> _Said:
+    """Put into words that lost servers have no replacement: `short` of them per hardware type."""
+    shown = [f"{number} {kind}" for kind, number in list(short.items())[:_SHOWN_MAX]]
+    more = f" and of {len(short) - _SHOWN_MAX} more types" if len(short) > _SHOWN_MAX else ""
+    lost = f"Lost servers without a replacement: {', '.join(shown)}{more}."
+    status = ConditionStatus.FALSE
+    reason = "NoSharedBuffer" if LossVerdict.BUFFER_EMPTY not in said.counts else "SharedBufferExhausted"
+    if reason == "NoSharedBuffer" and failures.fleet.policy.shared_buffer_share == 0:
+        status = ConditionStatus.UNKNOWN  # an operator chose this, so it is no alarm
+        message = (
+            f"{lost} This region keeps no shared buffer, so a solve replaces them. Set shared_buffer_share "
+            "in its policy to have them replaced within seconds."
+        )
+    else:
+        message = (
+            f"{lost} Their shared buffers have no server left that is up. The next solve looks for free "
+            "ones; mend servers, or raise shared_buffer_share."
+        )
+    return replace(said, status=status, reason=reason, message=message, numbers={**numbers, "lacking": dict(short)})
 
 
 def _held_msbs(failures: FailuresSnapshot, drawn: Replacements) -> list[str]:

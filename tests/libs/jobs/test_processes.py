@@ -82,7 +82,7 @@ def test_kill_9_of_a_whole_worker_loses_nothing(database: Database, processes: J
     processes.start()
     # The job requested meanwhile takes over, because doing both would repeat the work.
     wait_until(lambda: look(database, waiting).status is JobStatus.DONE, "it was taken over and done")
-    assert look(database, held).status is JobStatus.FAILED
+    assert look(database, held).status is JobStatus.SUPERSEDED
     assert "died" in (look(database, held).error or "")
     alone = ask(database, "waits", "alone")
     wait_until(lambda: look(database, alone).status is JobStatus.DONE, "all is well")

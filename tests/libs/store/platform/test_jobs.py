@@ -202,8 +202,26 @@ def test_the_one_that_waits_takes_over_from_one_that_did_not_finish(database: Da
             fail_attempt(tx, job, "no", attempts_max=9)
         else:
             take_back_expired(tx, attempts_max=9)
-    assert look(database, job.job_id).status is JobStatus.FAILED
+    assert look(database, job.job_id).status is JobStatus.SUPERSEDED, "its work is not left undone"
     assert unsent(database) == [waiting]
+
+
+def test_one_that_spent_all_of_its_attempts_has_failed_even_if_another_waits(database: Database) -> None:
+    job = claim(database, ask(database), lease_s=EXPIRED_S)
+    ask(database)
+    with database.write() as tx:
+        (taken,) = take_back_expired(tx, attempts_max=1)
+    assert (taken.job_id, taken.status) == (job.job_id, JobStatus.FAILED)
+
+
+def test_a_superseded_job_is_forgotten_like_one_that_is_done(database: Database) -> None:
+    job = claim(database, ask(database), lease_s=EXPIRED_S)
+    ask(database)
+    with database.write() as tx:
+        fail_attempt(tx, job, "no", attempts_max=9)
+        assert purge_jobs(tx, done_s=60.0, failed_s=60.0) == 0
+    with database.write() as tx:
+        assert purge_jobs(tx, done_s=-1.0, failed_s=60.0) == 1
 
 
 def test_asking_while_an_expired_lease_is_taken_back_leaves_one_that_waits(database: Database) -> None:
@@ -215,7 +233,7 @@ def test_asking_while_an_expired_lease_is_taken_back_leaves_one_that_waits(datab
     assert unsent(database) == [], "the one that runs is taken back by the next tick"
     with database.write() as tx:
         take_back_expired(tx, attempts_max=9)
-    assert look(database, job.job_id).status is JobStatus.FAILED
+    assert look(database, job.job_id).status is JobStatus.SUPERSEDED
     assert unsent(database) == [asked]
 
 

@@ -6,89 +6,29 @@ import pytest
 import sqlalchemy as sa
 
 from libs.domain.plan import PlanKind
-from libs.domain.region_condition import ConditionStatus, RegionCondition, RegionConditionType
+from libs.domain.region_condition import ConditionStatus
 from libs.domain.reservation import ReservationSpec
-from libs.domain.unavailability import Unavailability, UnavailabilityEvent, UnavailabilityScope
+from libs.domain.unavailability import Unavailability, UnavailabilityScope
 from libs.reconcile.errors import StaleGeneration
 from libs.store.fleet.regions import load_region
 from libs.store.fleet.servers import InUse, ServerFilter, list_servers, set_in_use
-from libs.store.fleet.unavailability_events import end_event, open_event
-from libs.store.moves.replacement_need import load_failures
+from libs.store.fleet.unavailability_events import open_event
+from libs.store.moves.replacement_need import find_failures
 from libs.store.plans.plans import list_plans
 from libs.store.platform.database import Database
-from libs.store.platform.jobs import list_jobs
-from libs.store.regions.region_conditions import load_conditions
 from services.broker.reconcilers.refresh_unavailability import RefreshUnavailability
 from services.mover.reconcilers import draw_replacements
-from services.mover.reconcilers.draw_replacements import DrawReplacements
 from tests.builders.clock import ManualClock
+from tests.builders.lost_servers import CURRENT, SPECS, LostServers
 from tests.builders.region import region_image
-from tests.builders.stored import read, stored, targets
-
-SPECS = {
-    "web": ReservationSpec(capacity_rru=6, rru={"hw-a": 1.0}, survives_msb_loss=False),
-    "spare": ReservationSpec(capacity_rru=2, rru={"hw-a": 1.0}, survives_msb_loss=False),
-}
-CURRENT = {f"server-{i:02d}": "web" for i in (0, 1, 2, 3, 8, 9)} | {"server-10": "spare", "server-11": "spare"}
-
-
-class Region:
-    """Two MSBs of two racks of four servers; web holds the first rack and half of the third."""
-
-    def __init__(self, database: Database, clock: ManualClock) -> None:
-        self.database, self.clock = database, clock
-        image = region_image(racks_per_msb=2, reservations=SPECS, current=CURRENT, kind={"spare": "shared_buffer"})
-        stored(database, image)
-
-    def fail(
-        self, scope: UnavailabilityScope, name: str, kind: Unavailability = Unavailability.UNPLANNED
-    ) -> UnavailabilityEvent:
-        with self.database.write() as tx:
-            return open_event(
-                tx,
-                "west",
-                scope=scope,
-                scope_name=name,
-                kind=kind,
-                reason="test",
-                starts_at=self.clock.now(),
-                ends_at=None,
-                actor="health",
-                now=self.clock.now(),
-            )
-
-    def mend(self, event: UnavailabilityEvent) -> None:
-        with self.database.write() as tx:
-            end_event(tx, event.unavailability_event_id, generation=None, actor="h", now=self.clock.now())
-
-    def draw(self) -> dict[str, int]:
-        self.clock.sleep(1.0)
-        return {v.value: n for v, n in DrawReplacements(self.database, self.clock, "west").reconcile().items()}
-
-    def targets(self) -> dict[str, str]:
-        return targets(read(self.database))
-
-    def jobs(self) -> set[str]:
-        with self.database.snapshot() as tx:
-            return {job.kind for job in list_jobs(tx).items}
-
-    def condition(self) -> RegionCondition:
-        with self.database.snapshot() as tx:
-            region_id = load_region(tx, "west").region_id
-            (condition,) = (
-                c
-                for c in load_conditions(tx, [region_id])[region_id]
-                if c.type is RegionConditionType.LOST_SERVERS_REPLACED
-            )
-            return condition
 
 
 @pytest.fixture
-def region(database: Database, clock: ManualClock) -> Region:
-    return Region(database, clock)
+def region(database: Database, clock: ManualClock) -> LostServers:
+    return LostServers(database, clock)
 
 
-def test_a_failed_server_is_replaced_and_joins_the_buffer_when_it_is_mended(region: Region) -> None:
+def test_a_failed_server_is_replaced_and_joins_the_buffer_when_it_is_mended(region: LostServers) -> None:
     event = region.fail(UnavailabilityScope.SERVER, "server-01")
     assert region.jobs() == {"draw_replacements"}, "asked for with the event"
     assert region.draw() == {"drawn": 1}
@@ -105,10 +45,10 @@ def test_a_failed_server_is_replaced_and_joins_the_buffer_when_it_is_mended(regi
     assert region.targets() == after, "web is not given more than it had"
 
 
-def test_a_replaced_server_has_the_fleet_read_only_while_its_msb_may_be_lost(region: Region) -> None:
+def test_a_replaced_server_has_the_fleet_read_only_while_its_msb_may_be_lost(region: LostServers) -> None:
     def reads_fleet() -> bool:
         with region.database.snapshot() as tx:
-            return load_failures(tx, "west", now=region.clock.now()) is not None
+            return find_failures(tx, "west", now=region.clock.now()) is not None
 
     region.fail(UnavailabilityScope.SERVER, "server-01")
     assert reads_fleet()
@@ -120,7 +60,7 @@ def test_a_replaced_server_has_the_fleet_read_only_while_its_msb_may_be_lost(reg
     assert reads_fleet(), "more than a quarter is down"
 
 
-def test_a_rack_draws_for_each_of_its_servers_and_says_what_the_buffer_could_not(region: Region) -> None:
+def test_a_rack_draws_for_each_of_its_servers_and_says_what_the_buffer_could_not(region: LostServers) -> None:
     region.fail(UnavailabilityScope.RACK, "rack-00")
     assert region.draw() == {"drawn": 2, "buffer_empty": 2}
     condition = region.condition()
@@ -136,7 +76,7 @@ def test_a_rack_draws_for_each_of_its_servers_and_says_what_the_buffer_could_not
 @pytest.mark.parametrize(
     ("scope", "name"), [(UnavailabilityScope.MSB, "msb-00"), (UnavailabilityScope.DATACENTER, "dc-00")]
 )
-def test_what_was_lost_with_its_place_draws_nothing(region: Region, scope: UnavailabilityScope, name: str) -> None:
+def test_what_was_lost_with_its_place_draws_nothing(region: LostServers, scope: UnavailabilityScope, name: str) -> None:
     one = region.fail(UnavailabilityScope.SERVER, "server-08")
     region.fail(scope, name)
     lost = 5 if scope is UnavailabilityScope.MSB else 6
@@ -147,7 +87,7 @@ def test_what_was_lost_with_its_place_draws_nothing(region: Region, scope: Unava
     region.mend(one)
 
 
-def test_planned_maintenance_draws_nothing_and_gives_no_spare_servers(region: Region) -> None:
+def test_planned_maintenance_draws_nothing_and_gives_no_spare_servers(region: LostServers) -> None:
     region.fail(UnavailabilityScope.SERVER, "server-01", Unavailability.PLANNED)
     assert region.jobs() == set()
     assert region.draw() == {}
@@ -158,7 +98,7 @@ def test_planned_maintenance_draws_nothing_and_gives_no_spare_servers(region: Re
     assert region.targets()["server-10"] == "spare"
 
 
-def test_a_failure_announced_for_later_draws_when_it_begins(region: Region) -> None:
+def test_a_failure_announced_for_later_draws_when_it_begins(region: LostServers) -> None:
     with region.database.write() as tx:
         open_event(
             tx,
@@ -181,7 +121,7 @@ def test_a_failure_announced_for_later_draws_when_it_begins(region: Region) -> N
 
 
 def test_whoever_changes_a_server_meanwhile_makes_it_look_again(
-    region: Region, monkeypatch: pytest.MonkeyPatch
+    region: LostServers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     region.fail(UnavailabilityScope.SERVER, "server-01")
     real, looks = draw_replacements.plan_replacements, []
@@ -202,7 +142,7 @@ def test_whoever_changes_a_server_meanwhile_makes_it_look_again(
     assert len(region.targets()) == len(CURRENT)
 
 
-def test_it_gives_up_when_others_are_always_quicker(region: Region, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_gives_up_when_others_are_always_quicker(region: LostServers, monkeypatch: pytest.MonkeyPatch) -> None:
     region.fail(UnavailabilityScope.SERVER, "server-01")
     real = draw_replacements.plan_replacements
 
@@ -218,20 +158,16 @@ def test_it_gives_up_when_others_are_always_quicker(region: Region, monkeypatch:
 
 
 @pytest.fixture
-def surviving(database: Database, clock: ManualClock) -> Region:
+def surviving(database: Database, clock: ManualClock) -> LostServers:
     """Web survives the loss of an MSB: it holds two servers in each rack of two MSBs, and needs four."""
-    region = Region.__new__(Region)
-    region.database, region.clock = database, clock
     web = {f"server-{i:02d}": "web" for i in (0, 1, 4, 5, 8, 9, 12, 13)}
     specs = {"web": ReservationSpec(capacity_rru=4, rru={"hw-a": 1.0}), "spare": SPECS["spare"]}
     current = web | {"server-10": "spare", "server-11": "spare"}
-    stored(
-        database, region_image(racks_per_msb=2, reservations=specs, current=current, kind={"spare": "shared_buffer"})
-    )
-    return region
+    image = region_image(racks_per_msb=2, reservations=specs, current=current, kind={"spare": "shared_buffer"})
+    return LostServers(database, clock, image)
 
 
-def test_what_was_drawn_goes_back_when_the_msb_is_lost(surviving: Region) -> None:
+def test_what_was_drawn_goes_back_when_the_msb_is_lost(surviving: LostServers) -> None:
     before = surviving.targets()
     surviving.fail(UnavailabilityScope.SERVER, "server-00")
     assert surviving.draw() == {"drawn": 1}
@@ -242,7 +178,7 @@ def test_what_was_drawn_goes_back_when_the_msb_is_lost(surviving: Region) -> Non
     assert surviving.draw() == {"with_place": 4}, "once is enough"
 
 
-def test_an_msb_that_is_lost_rack_by_rack_draws_nothing(surviving: Region) -> None:
+def test_an_msb_that_is_lost_rack_by_rack_draws_nothing(surviving: LostServers) -> None:
     surviving.fail(UnavailabilityScope.RACK, "rack-00")
     surviving.fail(UnavailabilityScope.RACK, "rack-01")
     assert surviving.draw() == {"with_place": 4}
@@ -250,13 +186,11 @@ def test_an_msb_that_is_lost_rack_by_rack_draws_nothing(surviving: Region) -> No
 
 
 def test_a_burst_of_failures_waits_and_the_region_says_so(database: Database, clock: ManualClock) -> None:
-    region = Region.__new__(Region)
-    region.database, region.clock = database, clock
     current = {f"server-{i:02d}": "web" for i in range(6)} | {"server-40": "spare"}
     image = region_image(
         racks_per_msb=8, reservations=SPECS, current=current, kind={"spare": "shared_buffer"}, servers_per_rack=4
     )
-    stored(database, image)
+    region = LostServers(database, clock, image)
     for name in ("server-00", "server-04", "server-08", "server-12"):
         region.fail(UnavailabilityScope.SERVER, name)
     assert region.draw() == {"held": 2}
@@ -268,13 +202,11 @@ def test_a_burst_of_failures_waits_and_the_region_says_so(database: Database, cl
 
 
 def test_servers_that_an_import_lists_as_down_are_no_burst(database: Database, clock: ManualClock) -> None:
-    region = Region.__new__(Region)
-    region.database, region.clock = database, clock
     current = {f"server-{i:02d}": "web" for i in range(6)} | {"server-40": "spare", "server-41": "spare"}
     down = {"server-08", "server-12", "server-16", "server-20"}
     image = region_image(
         racks_per_msb=8, reservations=SPECS, current=current, kind={"spare": "shared_buffer"}, down=down
     )
-    stored(database, image)
+    region = LostServers(database, clock, image)
     region.fail(UnavailabilityScope.SERVER, "server-00")
     assert region.draw() == {"drawn": 1}
