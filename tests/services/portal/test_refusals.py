@@ -52,6 +52,12 @@ def test_the_field_is_named(client: TestClient, body, field: str, code: str, kno
     assert client.get("/v1/capacity-requests").json()["items"] == []
 
 
+def test_a_name_is_described_in_words(client: TestClient) -> None:
+    (error,) = client.post("/v1/capacity-requests", json=create("white space")).json()["errors"]
+    said = "must have only letters, digits and . _ : / - , and begin with a letter or a digit"
+    assert (error["field"], error["message"]) == ("reservation", said)
+
+
 def test_an_amount_in_the_other_unit(client: TestClient, assess_all) -> None:
     """A resize says how the capacity of this reservation is given, and not only which field lacks."""
     counted = create("nodes", spec={"count": 2, "hardware_types": ["hw-a"]})
