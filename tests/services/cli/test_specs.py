@@ -58,3 +58,13 @@ def test_resources_can_be_dropped() -> None:
 
 def test_a_guest_is_two_options() -> None:
     assert spec_of(guest_of="web", guest_share=0.3) == {"guest_of": "web", "guest_share": 0.3}
+
+
+def test_one_cost_unit_is_singular(capsys: pytest.CaptureFixture[str]) -> None:
+    way = {"change": {"capacity_rru": 1.0}, "phase": "granted", "cost_units": 1.0}
+    requests._tell_room("granted", {"cost_units": 1.0})
+    requests._tell_ways([way])
+    assert capsys.readouterr().out.split("\n")[:2] == [
+        "It would count 1 cost unit.",
+        "With capacity_rru 1 it would be granted, for 1 cost unit.",
+    ]
