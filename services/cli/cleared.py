@@ -17,7 +17,7 @@ EMPTY: dict[str, Any] = {
     "resources": {},
     "survives-loss-of": [],
 }
-"""What can be cleared -> the value of its field in a spec, which is its name with _ for -."""
+"""Name to clear -> the empty value of its field in a spec. The field has _ for -."""
 
 
 def cleared(names: Sequence[str], given: Mapping[str, object]) -> dict[str, Any]:
