@@ -154,7 +154,7 @@ def _tell_room(phase: str, numbers: Json) -> None:
         left = numbers.get("quota_left_cost_units")
         quota = "" if left is None else f"; its owner's quota would have {left:,.6g} left"
         say(f"It would count {cost_units(numbers['cost_units'])}{quota}.")
-    if "coverable_rru" in numbers and phase != "degraded":  # then the message says so
+    if "coverable_rru" in numbers and phase not in ("degraded", "rejected"):  # then the message says so
         say(f"Its own and the free servers could cover at most {numbers['coverable_rru']:,.6g} RRU now.")
 
 
