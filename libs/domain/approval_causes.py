@@ -14,6 +14,7 @@ from libs.domain.cost_units import CostTable, most_cost_units
 from libs.domain.fleet import FleetSnapshot
 from libs.domain.reservation import PRIORITY_MIDDLE, CapacityUnit, Reservation, ReservationSpec
 from libs.domain.rru_catalogue import RruCatalogue
+from libs.domain.words import counted
 
 _SHOWN_MAX = 8
 
@@ -122,9 +123,10 @@ def _too_dear(spec: ReservationSpec, before: Reservation | None) -> Iterator[Cau
 def _too_large(spec: ReservationSpec, limits: ApprovalLimits, costs: CostTable) -> Iterator[Cause]:
     most = most_cost_units(spec, costs)
     if limits.size_cost_units is not None and most > limits.size_cost_units:
+        asked = counted(most, "cost unit is", "cost units are")
         yield Cause(
             reason="AboveSize",
-            message=f"{most:g} cost units are above the {limits.size_cost_units:g} that need no approval",
+            message=f"{asked} above the {limits.size_cost_units:g} that need no approval",
             numbers={"size_limit_cost_units": limits.size_cost_units, "size_cost_units": most},
         )
 

@@ -47,6 +47,13 @@ SHARES = ("share_max",)
 """The limits that are fractions of the capacity. The others are whole numbers."""
 
 
+def meaningless_preference(preferred: int | None, most: int | None) -> str | None:
+    """Return what is wrong with domains_preferred where domains_max is `most`, and what to do; None: nothing is."""
+    if preferred is None or most is None or preferred <= most:
+        return None
+    return f"is {preferred}, above the hard limit domains_max {most}: give at most {most}, or leave it out"
+
+
 def limit_kinds(kinds: Sequence[DomainKind]) -> tuple[str, ...]:
     """Return the kinds that limits may name, in the order of the second axis of `Reservations.domain_limits`."""
     return (DATACENTER, MSB, *(kind.name for kind in kinds))

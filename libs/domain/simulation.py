@@ -85,10 +85,13 @@ class PowerLimitChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UplinkLimitChange:
-    """Another limit on the uplink of a rack; of all racks that no other change names, if `rack` is None."""
+    """Another limit on the uplink of a rack; of all racks that no other change names, if `rack` is None.
+
+    limit_gbit  None: no limit
+    """
 
     rack: str | None
-    limit_gbit: float
+    limit_gbit: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -192,17 +192,21 @@ def _with_power_limits(snapshot: FleetSnapshot, changes: Sequence[PowerLimitChan
 
 
 def _with_uplink_limits(snapshot: FleetSnapshot, changes: Sequence[UplinkLimitChange]) -> FleetSnapshot:
-    """Set limits on the uplinks of racks. A change without a rack is for all racks that no other one names."""
+    """Set and lift limits on the uplinks of racks. A change without a rack is for all racks that no other one names."""
     racks = snapshot.topology.racks
-    every = [one.limit_gbit for one in changes if one.rack is None]
+    every = [_limit_gbit(one) for one in changes if one.rack is None]
     if every:
         limits = np.full(len(racks), every[-1])
     else:
         limits = np.full(len(racks), np.inf) if snapshot.uplinks is None else snapshot.uplinks.copy()
     for k, change in enumerate(changes):
         if change.rack is not None:
-            limits[_index(racks, change.rack, f"uplink_limits[{k}].rack", "rack")] = change.limit_gbit
+            limits[_index(racks, change.rack, f"uplink_limits[{k}].rack", "rack")] = _limit_gbit(change)
     return replace(snapshot, uplinks=limits)
+
+
+def _limit_gbit(change: UplinkLimitChange) -> float:
+    return np.inf if change.limit_gbit is None else change.limit_gbit
 
 
 def _with_traffic(snapshot: FleetSnapshot, changes: Sequence[TrafficChange], owned: Mapping[str, str]) -> FleetSnapshot:

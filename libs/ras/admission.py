@@ -61,7 +61,9 @@ def admit(snapshot: FleetSnapshot, reservation: int, *, cancelled: Callable[[], 
     at_most = {} if coverable is None else {"coverable_rru": coverable}
     if _beyond(potential):
         refusal = _rejected(snapshot, reservation, potential)
-        return replace(refusal, numbers={**refusal.numbers, **at_most})
+        # A refusal names what some state of the region could give, and others hold servers now.
+        now = f" {_now(coverable)}" if coverable and coverable < potential.most_rru * (1 - ROUNDING) else ""
+        return replace(refusal, message=refusal.message + now, numbers={**refusal.numbers, **at_most})
     for limits in (QUICK, THOROUGH):
         plan = plan_with_free_servers(snapshot, reservation, limits, cancelled=cancelled)
         covered = coverage_of(snapshot, plan.target)
@@ -89,7 +91,7 @@ def admit(snapshot: FleetSnapshot, reservation: int, *, cancelled: Callable[[], 
         if unfed:
             reason, message = "PowerLimits", message + unfed
         if coverable:
-            message += f" Its own and the free servers could cover {coverable:.6g} RRU now."
+            message += f" {_now(coverable)}"
         return Verdict(phase="degraded", reason=reason, message=message, numbers=numbers, plan=plan)
     servers_outside, above = broken(snapshot, reservation, plan.target)
     if servers_outside or above > rounding_rru:
@@ -123,6 +125,10 @@ def admit(snapshot: FleetSnapshot, reservation: int, *, cancelled: Callable[[], 
     if surplus > rounding_rru and not gained:
         message += f" They give {surplus:.4g} RRU more than it asks for."
     return Verdict(phase="granted", reason="Granted", message=message, numbers=numbers, plan=plan)
+
+
+def _now(coverable_rru: float) -> str:
+    return f"Its own and the free servers could cover {coverable_rru:.6g} RRU now."
 
 
 def _amounts(snapshot: FleetSnapshot, r: int, asked_rru: float) -> str:

@@ -25,25 +25,25 @@ class UplinksAbove:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RackDifference:
-    """A rack with a limit on its uplink, now and in a what-if.
+    """A rack with a limit on its uplink, now or in a what-if.
 
     In the names of fields, `now` means the present region. `at_once` means the what-if before any server moves, and
     `after` the what-if with the answer. Servers send by their targets.
 
-    limit_gbit  Gbit/s that the rack may send; None: it has no limit now
+    limit_gbit  Gbit/s that the rack may send; None: it has no limit
     sent_gbit   Gbit/s that its servers send
-    free_gbit   Gbit/s below the limit; negative: so many are above it
+    free_gbit   Gbit/s below the limit; negative: so many are above it; None: there is no limit
     """
 
     rack: str
     limit_gbit_now: float | None
     sent_gbit_now: float
     free_gbit_now: float | None
-    limit_gbit: float
+    limit_gbit: float | None
     sent_gbit_at_once: float
-    free_gbit_at_once: float
+    free_gbit_at_once: float | None
     sent_gbit_after: float
-    free_gbit_after: float
+    free_gbit_after: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,8 +51,8 @@ class UplinksDifference:
     """The uplinks of a region, now and in a what-if.
 
     limits  number of racks with a limit in the what-if
-    racks   the first SHOWN_MAX of them: those whose limits change come first, then those with least to spare; None:
-            omitted, as on a page of simulations
+    racks   the first SHOWN_MAX racks with a limit now or in the what-if: those whose limits change come first, then
+            those with least to spare; None: omitted, as on a page of simulations
     """
 
     limits: int
@@ -65,41 +65,47 @@ class UplinksDifference:
 def compare_uplinks(before: FleetSnapshot, imagined: FleetSnapshot, target: Indices) -> UplinksDifference | None:
     """Compare the racks of the what-if `imagined`: now, at once, and with its answer `target` (S',).
 
-    None: no rack has a limit in the what-if. Racks that it adds come last and send nothing now.
+    None: no rack has a limit, neither now nor in the what-if. Racks that it adds come last and send nothing now.
     """
-    if imagined.uplinks is None or not np.isfinite(imagined.uplinks).any():
-        return None
-    limit, racks = imagined.uplinks, len(imagined.topology.racks)
-    had = np.full(racks, np.inf)
+    racks = len(imagined.topology.racks)
+    limit, had = (np.full(racks, np.inf) for _ in range(2))
+    if imagined.uplinks is not None:
+        limit[:] = imagined.uplinks
     if before.uplinks is not None:
         had[: len(before.uplinks)] = before.uplinks
+    limited = np.flatnonzero(np.isfinite(limit) | np.isfinite(had))
+    if not len(limited):
+        return None
     was = np.zeros(racks)
     was[: len(before.topology.racks)] = by_rack(before, sent_gbit(before, before.servers.target))
     shocked, becomes = (
         by_rack(imagined, sent_gbit(imagined, binding)) for binding in (imagined.servers.target, target)
     )
-    limited = np.flatnonzero(np.isfinite(limit))
     order = np.lexsort((limited, (limit - becomes)[limited], (had == limit)[limited]))
     return UplinksDifference(
-        limits=len(limited),
+        limits=int(np.isfinite(limit).sum()),
         now=_above(was, had),
         at_once=_above(shocked, limit),
         after=_above(becomes, limit),
         racks=tuple(
             RackDifference(
                 rack=str(imagined.topology.racks[row]),
-                limit_gbit_now=float(had[row]) if np.isfinite(had[row]) else None,
+                limit_gbit_now=_known(had[row]),
                 sent_gbit_now=float(was[row]),
-                free_gbit_now=float(had[row] - was[row]) if np.isfinite(had[row]) else None,
-                limit_gbit=float(limit[row]),
+                free_gbit_now=_known(had[row] - was[row]),
+                limit_gbit=_known(limit[row]),
                 sent_gbit_at_once=float(shocked[row]),
-                free_gbit_at_once=float(limit[row] - shocked[row]),
+                free_gbit_at_once=_known(limit[row] - shocked[row]),
                 sent_gbit_after=float(becomes[row]),
-                free_gbit_after=float(limit[row] - becomes[row]),
+                free_gbit_after=_known(limit[row] - becomes[row]),
             )
             for row in limited[order[:SHOWN_MAX]].tolist()
         ),
     )
+
+
+def _known(gbit: float) -> float | None:
+    return float(gbit) if np.isfinite(gbit) else None
 
 
 def _above(sent: Floats, limit: Floats) -> UplinksAbove:

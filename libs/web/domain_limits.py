@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from libs.domain.domain_limits import DATACENTER, LIMITS, MSB, SERVERS_MAX, DomainLimit
+from libs.domain.domain_limits import DATACENTER, LIMITS, MSB, SERVERS_MAX, DomainLimit, meaningless_preference
 from libs.domain.region import Region
 from libs.store.platform.database import Transaction
 from libs.web.domain_kinds import wrong_kinds
@@ -43,6 +43,14 @@ class DomainLimitIn(RequestModel):
         if all(getattr(self, name) is None for name in LIMITS):
             raise ValueError(f"give at least one of {', '.join(LIMITS)}, or leave out the kind {self.kind}")
         return self
+
+    @field_validator("domains_preferred")
+    @classmethod
+    def _prefers_what_may_be(cls, preferred: int | None, given: ValidationInfo) -> int | None:
+        wrong = meaningless_preference(preferred, given.data.get("domains_max"))
+        if wrong is not None:
+            raise ValueError(wrong)
+        return preferred
 
     def to_limit(self) -> DomainLimit:
         """Return the limits of the domain."""

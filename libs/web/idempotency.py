@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from libs.reconcile.crash import crash_point
 from libs.store.platform.database import Transaction
 from libs.store.platform.idempotency import Holder, SavedAnswer, claim_key, save_answer
+from libs.web import patterns
 from libs.web.auth import Asking
 from libs.web.context import Context, WebContext
 from libs.web.problems import FieldError, Problem
@@ -132,7 +133,7 @@ async def _writer(
         str | None,
         Header(
             alias="Idempotency-Key",
-            pattern=r"^[\x21-\x7e]+$",
+            pattern=patterns.IDEMPOTENCY_KEY,
             max_length=200,
             description="A text of your choice, unique per intended change. A repetition with the same key gets the "
             f"first answer and {REPLAYED}: true, and changes nothing.",

@@ -16,6 +16,8 @@ from pydantic import (
     field_validator,
 )
 
+from libs.web import patterns
+
 T = TypeVar("T")
 
 ID_MAX = 2**63 - 1
@@ -55,16 +57,16 @@ Flag = Annotated[bool, Strict()]
 Whole = Annotated[int, Strict()]
 Name = Annotated[
     str,
-    StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:/-]*$", min_length=1, max_length=100),
+    StringConstraints(pattern=patterns.NAME, min_length=1, max_length=100),
     Field(description="Letters, digits and . _ : / - , beginning with a letter or a digit"),
 ]
 """A name that is safe in a URL, a log line and a shell."""
-SomeName = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]+$", min_length=1, max_length=200)]
+SomeName = Annotated[str, StringConstraints(pattern=patterns.LINE, min_length=1, max_length=200)]
 """A name to search for. It is wider than Name, because imported names may be wider."""
 
 Person = Annotated[
     str,
-    StringConstraints(pattern=r"^[^\x00-\x1f\x7f]+$", min_length=1, max_length=300),
+    StringConstraints(pattern=patterns.LINE, min_length=1, max_length=300),
     Field(
         description="A person, as in /v1/whoami: the name of an issuer, | and the subject. Four eyes compare persons",
         examples=["corp|248289761001"],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from itertools import pairwise
-from typing import Annotated, TypeVar
+from typing import Annotated, NamedTuple, TypeVar
 
 from pydantic import AwareDatetime, Field
 
@@ -29,6 +29,21 @@ T = TypeVar("T")
 _Rru = Annotated[Number, Field(gt=0, le=1_000_000)]
 _Share = Annotated[Number, Field(ge=0, le=10)]
 _Limit = Annotated[Number, Field(gt=0, le=1)]
+
+
+class _Unit(NamedTuple):
+    """How a spec gives a capacity in one unit: the amount with its option of commands, and the types that it counts."""
+
+    counts: str
+    amount: str
+    option: str
+    types: tuple[str, ...]
+
+
+_UNITS = {
+    CapacityUnit.RRU: _Unit("RRU", "capacity_rru", "--capacity", ("rru", "workload_class")),
+    CapacityUnit.COUNT: _Unit("servers", "count", "--count", ("hardware_types",)),
+}
 
 
 class SpecIn(RequestModel):
@@ -174,6 +189,7 @@ class SpecIn(RequestModel):
         if by_class and self.rru is not None:
             raise _invalid("rru", "conflict", "give either workload_class, whose RRUs the catalogue has, or rru")
         unit = CapacityUnit.COUNT if by_count else CapacityUnit.RRU if by_rru or before is None else before.unit
+        self._require_types_of(unit, before)
         same = before if before is not None and before.unit is unit else None
         kept_rru = None if same is None else dict(same.rru)
         kept_capacity_rru = None if same is None else same.capacity_rru
@@ -183,6 +199,18 @@ class SpecIn(RequestModel):
             return capacity_rru, _given(types, kept_rru, "hardware_types"), unit
         capacity_rru = _given(self.capacity_rru, kept_capacity_rru, "capacity_rru")
         return capacity_rru, {} if by_class else _given(self.rru, kept_rru, "rru"), unit
+
+    def _require_types_of(self, unit: CapacityUnit, before: ReservationSpec | None) -> None:
+        """Raise Problem (422) if an amount is in another unit than `before`, and no type says what it counts."""
+        if before is None or before.unit is unit:
+            return
+        own, other = _UNITS[unit], _UNITS[before.unit]
+        if getattr(self, own.amount) is not None and all(getattr(self, name) is None for name in own.types):
+            message = (
+                f"does not apply: this reservation counts {other.counts}. Give {other.amount} ({other.option}) "
+                f"instead, or {' or '.join(own.types)} too"
+            )
+            raise _invalid(own.amount, "other_unit", message)
 
 
 class SpecOut(ResponseModel):

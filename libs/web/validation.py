@@ -9,6 +9,7 @@ from typing import Any
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 
+from libs.web.patterns import WORDS
 from libs.web.problems import ERRORS_MAX, FieldError, Problem, invalid
 
 Schema = Mapping[str, Any]
@@ -43,7 +44,8 @@ def _field_error(request: Request, detail: Mapping[str, Any]) -> FieldError:
         known = sorted(_properties(request, path[:-1]))
         return _unknown_field(".".join(path)[:300], location, path[-1], known)
     missing_body = location == "body" and not path and detail["type"] != "value_error"  # of a rule for the whole body
-    message = "a JSON object is required" if missing_body else _sentence(str(detail["msg"]))
+    words = WORDS.get(detail.get("ctx", {}).get("pattern", ""))
+    message = "a JSON object is required" if missing_body else words or _sentence(str(detail["msg"]))
     return FieldError(field=".".join(path)[:300] or location, location=location, code=detail["type"], message=message)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
@@ -154,7 +155,8 @@ class Client:
         try:
             response = self._persist(lambda: self._http.request(method, path, headers=headers, **request))
         except ValueError as error:  # of JSON, which has no nan and no inf
-            raise CliFailure(f"this cannot be sent ({error}): nan and inf are not numbers here") from error
+            wrong = "; ".join(f"{field} is {value}" for field, value in _not_finite(request.get("json"))) or error
+            raise CliFailure(f"this cannot be sent: {wrong}: write a finite number") from error
         if response.is_error:
             raise ApiProblem(response)
         return response
@@ -218,6 +220,15 @@ def _problem(response: httpx.Response) -> Mapping[str, Any]:
         document: Mapping[str, Any] = response.json()
         return document
     return {"title": f"the platform answered {response.status_code}: {response.text[:200]}"}
+
+
+def _not_finite(part: object, field: str = "") -> Iterator[tuple[str, float]]:
+    """Yield the path and the value of each number of a body that JSON does not have: nan, inf and -inf."""
+    if isinstance(part, float) and not math.isfinite(part):
+        yield field, part
+    inner = part.items() if isinstance(part, Mapping) else enumerate(part) if isinstance(part, list) else ()
+    for name, value in inner:
+        yield from _not_finite(value, f"{field}.{name}" if field else str(name))
 
 
 def _given(query: Mapping[str, object]) -> dict[str, Any]:

@@ -16,6 +16,8 @@ from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
 
+from libs.domain.words import counted
+
 _PROSE_MIN = 24
 """Number of letters above which a text with spaces is prose. Tables wrap only prose."""
 _PROSE_WIDTH_MIN = 30
@@ -152,7 +154,7 @@ def percent(fraction: float) -> str:
 
 def plural(count: int, one: str, many: str | None = None) -> str:
     """Return a count with its noun, such as `1 rack` or `2 racks`. Give `many` if the plural is not `one` and an s."""
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
+    return counted(count, one, many or "")
 
 
 _RESIDUE = 1e-9

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from libs.domain.words import cost_units
 from services.cli.client import Client, Json
 from services.cli.failure import EXIT_NOT_POSSIBLE, CliFailure
 from services.cli.output import Output, OutputOption, print_json, say, stderr, stdout
@@ -152,8 +153,8 @@ def _tell_room(phase: str, numbers: Json) -> None:
     if "cost_units" in numbers:
         left = numbers.get("quota_left_cost_units")
         quota = "" if left is None else f"; its owner's quota would have {left:,.6g} left"
-        say(f"It would count {numbers['cost_units']:,.6g} cost units{quota}.")
-    if "coverable_rru" in numbers and phase != "degraded":  # then the message says so
+        say(f"It would count {cost_units(numbers['cost_units'])}{quota}.")
+    if "coverable_rru" in numbers and phase not in ("degraded", "rejected"):  # then the message says so
         say(f"Its own and the free servers could cover at most {numbers['coverable_rru']:,.6g} RRU now.")
 
 
@@ -161,7 +162,7 @@ def _tell_ways(ways: list[Json]) -> None:
     """Print the changes of a request that would get a better answer."""
     for one in ways:
         change = ", ".join(f"{name} {_plain(value)}" for name, value in one["change"].items())
-        say(f"With {change} it would be {one['phase'].replace('_', ' ')}, for {one['cost_units']:,.6g} cost units.")
+        say(f"With {change} it would be {one['phase'].replace('_', ' ')}, for {cost_units(one['cost_units'])}.")
 
 
 def _plain(value: object) -> str:

@@ -70,7 +70,9 @@ def simulate(
     uplink_limit: Annotated[
         list[str] | None,
         typer.Option(
-            "--uplink-limit", metavar="[RACK=]GBIT", help="another limit on the uplink of this rack, or of all others"
+            "--uplink-limit",
+            metavar="[RACK=]GBIT",
+            help="another limit on the uplink of this rack, or of all others; none lifts it",
         ),
     ] = None,
     traffic: Annotated[
@@ -253,9 +255,9 @@ def _power_limit(text: str) -> Json:
 
 
 def _uplink_limit(text: str) -> Json:
-    form = "[RACK=]GBIT, such as rack-000017=200 or 100"
+    form = "[RACK=]GBIT, such as rack-000017=200 or 100, or none for no limit"
     rack, gbit = _named(text, "--uplink-limit", form)
-    limit: Json = {"limit_gbit": number_of(gbit, float, "--uplink-limit", form)}
+    limit: Json = {"limit_gbit": None if gbit == "none" else number_of(gbit, float, "--uplink-limit", form)}
     return {"rack": rack} | limit if rack else limit
 
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
+from services.cli.cleared import EMPTY, cleared
 from services.cli.moments import MOMENT, moment
 
 T = TypeVar("T")
@@ -47,7 +48,11 @@ ResourceOption = Annotated[
         help="a resource that must be there beside the capacity, such as memory_gib=4000; repeatable",
     ),
 ]
-NoResourcesOption = Annotated[bool, typer.Option("--no-resources", help="ask for no resource beside the capacity")]
+NoResourcesOption = Annotated[bool, typer.Option("--no-resources", help="the same as --clear resources")]
+ClearOption = Annotated[
+    list[str] | None,
+    typer.Option("--clear", metavar="FIELD", help=f"empty a list or lift a limit: {', '.join(EMPTY)}; repeatable"),
+]
 HostProfileOption = Annotated[str | None, typer.Option(help="how its servers are set up")]
 SurvivesOption = Annotated[
     bool | None,
@@ -134,6 +139,7 @@ def spec_of(
     hardware_type: TypesOption = None,
     resource: ResourceOption = None,
     no_resources: NoResourcesOption = False,
+    clear: ClearOption = None,
     host_profile: HostProfileOption = None,
     survive_msb_loss: SurvivesOption = None,
     survive_loss_of: SurvivesLossOfOption = None,
@@ -165,7 +171,7 @@ def spec_of(
         "rru": _pairs(rru, "--rru", float),
         "count": count,
         "hardware_types": list(hardware_type) if hardware_type else None,
-        "resources": _resources(resource, none=no_resources),
+        "resources": _pairs(resource, "--resource", float),
         "host_profile": host_profile,
         "survives_msb_loss": survive_msb_loss,
         "survives_loss_of": list(survive_loss_of) if survive_loss_of else None,
@@ -184,7 +190,8 @@ def spec_of(
         "starts_at": moment("--starts-at", starts_at),
         "ends_at": moment("--ends-at", ends_at),
     }
-    return {name: value for name, value in given.items() if value is not None}
+    spec = {name: value for name, value in given.items() if value is not None}
+    return spec | cleared([*(clear or ()), *(["resources"] if no_resources else ())], spec)
 
 
 def takes_spec(command: Callable[..., None]) -> Callable[..., None]:
@@ -202,13 +209,6 @@ def takes_spec(command: Callable[..., None]) -> Callable[..., None]:
     named = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in taken]
     with_options.__signature__ = inspect.Signature(named)  # type: ignore[attr-defined]
     return with_options
-
-
-def _resources(given: Sequence[str] | None, *, none: bool) -> dict[str, float] | None:
-    """Return the amount of each resource. It is empty, and not None, if a reservation should ask for none any more."""
-    if none and given:
-        raise typer.BadParameter("give either --resource or --no-resources")
-    return {} if none else _pairs(given, "--resource", float)
 
 
 def _domain_limits(

@@ -19,10 +19,11 @@ class ApiProblem(Exception):
 
     status, code   of the problem document
     fields         path of a field -> what is wrong with it
+    way            the address and the label of a page that says more; None: there is none
     """
 
-    def __init__(self, status: int, document: Mapping[str, Any]) -> None:
-        self.status = status
+    def __init__(self, status: int, document: Mapping[str, Any], *, way: tuple[str, str] | None = None) -> None:
+        self.status, self.way = status, way
         self.code = str(document.get("code", status))
         self.title = str(document.get("title", f"The platform answered {status}"))
         self.detail = str(document.get("detail") or self.title)

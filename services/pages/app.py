@@ -119,13 +119,14 @@ def _show(request: Request, view: View, form: dict[str, str]) -> Response:
         if problem.status == 401:
             site.sessions.note(secret, is_open=False)
             return _to_login(request, ended=True)
-        return _trouble(site, visit, problem.title, problem.detail, problem.status)
+        return _trouble(site, visit, problem)
     except ApiUnreachable:
         said = "The API does not answer. The platform may be starting: try again in some seconds."
         return site.renderer.alone("trouble.html", status=503, title="The platform does not answer", detail=said)
 
 
-def _trouble(site: Site, visit: Visit | None, title: str, detail: str, status: int) -> Response:
+def _trouble(site: Site, visit: Visit | None, problem: ApiProblem) -> Response:
+    title, detail, status = problem.title, problem.detail, problem.status
     if visit is None or visit.is_fragment:
         return site.renderer.alone("trouble.html", status=status, title=title, detail=detail)
     shown = Shown(
@@ -134,7 +135,7 @@ def _trouble(site: Site, visit: Visit | None, title: str, detail: str, status: i
         command=("status",),
         sources=(),
         status=status,
-        values={"detail": detail},
+        values={"detail": detail, "way": problem.way},
     )
     try:
         return site.renderer.page(visit, shown)

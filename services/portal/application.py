@@ -25,6 +25,7 @@ from libs.domain.reservation import ROUNDING, Reservation, ReservationSpec
 from libs.domain.rru_catalogue import RruCatalogue
 from libs.domain.second_person_rule import lacks_second_person
 from libs.domain.simulation import SimulatedChange, Simulation, SimulationStatus
+from libs.domain.words import cost_units
 from libs.plan_check.churn import churn_budget, counted_preemptions
 from libs.ras.committable_changes import Settled, Why
 from libs.ras.evaluate import coverage_of, short_rru
@@ -286,7 +287,7 @@ def _over_quota(application: Application) -> Refusal | None:
         asked, had = _asked_cost_units(application, owner), quota.own_cost_units
         if quota.limit_cost_units is not None and exceeds_quota(quota, asked=asked, had=had):
             detail = (
-                f"{owner} may have {quota.limit_cost_units:g} cost units in {quota.region}: "
+                f"{owner} may have {cost_units(quota.limit_cost_units)} in {quota.region}: "
                 f"{quota.used_cost_units + had:g} are in use, {quota.pending_cost_units:g} are in requests, and this "
                 f"adds {asked - had:g}. Simulate less, or set a larger quota first."
             )

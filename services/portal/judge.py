@@ -26,6 +26,7 @@ from libs.domain.stack import Asking, Stack
 from libs.domain.stacked_region import with_guests
 from libs.domain.verdict import Verdict
 from libs.domain.what_if import with_reservation
+from libs.domain.words import cost_units
 from libs.ras.bookings import Decision, beyond_horizon, booking_of, decide
 from services.portal.quota_rule import exceeds_quota
 
@@ -297,7 +298,7 @@ def over_quota(case: Case, asked: float) -> Judgement | None:
     left = max(0.0, quota.limit_cost_units - quota.used_cost_units - quota.pending_cost_units)
     pending = f", {quota.pending_cost_units:g} are in requests before this one" if quota.pending_cost_units else ""
     message = (
-        f"{quota.owner} may have {quota.limit_cost_units:g} cost units in {quota.region}: {quota.used_cost_units:g} "
+        f"{quota.owner} may have {cost_units(quota.limit_cost_units)} in {quota.region}: {quota.used_cost_units:g} "
         f"are in use{pending}, and this may come to hold {asked:g}, its buffers, shares and servers on their way back "
         f"included. Ask for at most {left:g}, return some, or ask an operator for a larger quota."
     )

@@ -8,11 +8,13 @@ from math import floor, isfinite, log10
 from typing import Any
 
 from libs.domain.capacity_request import CapacityRequestPhase
-from libs.domain.reservation import ReservationSpec
+from libs.domain.reservation import CapacityUnit, ReservationSpec
 from services.portal.judge import Case, Judgement, judge
 
 WAYS_MAX = 3
 """Conditions that are dropped in turn, at most. Each may take a small solve."""
+_SIZES_MAX = 4
+"""Smaller capacities that are tried in turn, at most. Each may take a small solve too."""
 _DIGITS = 4
 """Significant digits of an offered capacity."""
 _RANK = {
@@ -39,43 +41,57 @@ def ways_out(case: Case, judgement: Judgement) -> tuple[WayOut, ...]:
     """Return changes that would get a better answer than `judgement`: the best answers first, and of equal ones those
     that cost least. Return () if the request itself is met.
     """
-    is_short = judgement.numbers.get("short_rru", 0.0) > 0
-    if _RANK.get(judgement.phase, 0) < _RANK[CapacityRequestPhase.DEGRADED] and not is_short:
+    if _is_met(judgement):
         return ()
+    is_short = _short_rru(judgement) > 0
     if case.stack.host is not None:  # the figures of the judgement are of its host
         return ()
     found = []
-    for change in (_smaller(case, judgement), *_fewer_conditions(case, judgement)):
-        if not change:
-            continue
-        other = judge(_changed(case, change))
-        still_short = other.numbers.get("short_rru", 0.0) > 0
-        if (_RANK[other.phase], still_short) < (_RANK[judgement.phase], is_short):
+    for change, other in (*_smaller(case, judgement), *_fewer_conditions(case, judgement)):
+        if (_RANK[other.phase], _short_rru(other) > 0) < (_RANK[judgement.phase], is_short):
             found.append(WayOut(change=change, judgement=other))
     return tuple(sorted(found, key=lambda one: (_RANK[one.judgement.phase], one.judgement.cost_units)))
+
+
+def _is_met(judgement: Judgement) -> bool:
+    return _RANK.get(judgement.phase, 0) < _RANK[CapacityRequestPhase.DEGRADED] and _short_rru(judgement) <= 0
+
+
+def _short_rru(judgement: Judgement) -> float:
+    return judgement.numbers.get("short_rru", 0.0)
 
 
 def _changed(case: Case, change: Mapping[str, Any]) -> Case:
     return replace(case, question=replace(case.question, spec=replace(case.question.spec, **change)))
 
 
-def _smaller(case: Case, judgement: Judgement) -> dict[str, Any]:
-    """Return a smaller capacity; {} if none is known. One that fits the quota may still be too large for the region."""
-    capacity = _capacity(case.question.spec, judgement)
-    if capacity > 0 and judgement.reason == "QuotaExceeded":
-        other = _changed(case, {"capacity_rru": capacity})
-        capacity = _capacity(other.question.spec, judge(other)) or capacity
-    return {"capacity_rru": capacity} if capacity > 0 else {}
+def _smaller(case: Case, judgement: Judgement) -> list[tuple[dict[str, Any], Judgement]]:
+    """Return a smaller capacity that is met, with its answer; none if none is known.
+
+    The figures of a refusal tell what some state of the region could give. So the answer to a size may name a smaller
+    one in turn: one that fits the quota may be too large for the region, and that one for its free servers.
+    """
+    for _ in range(_SIZES_MAX):
+        capacity = _capacity(case.question.spec, judgement)
+        if capacity <= 0:
+            return []
+        change = {"capacity_rru": capacity}
+        case = _changed(case, change)
+        judgement = judge(case)
+        if _is_met(judgement):
+            return [(change, judgement)]
+    return []
 
 
-def _fewer_conditions(case: Case, judgement: Judgement) -> list[dict[str, Any]]:
-    """Return changes that drop one of the owner's conditions each: at most WAYS_MAX."""
+def _fewer_conditions(case: Case, judgement: Judgement) -> list[tuple[dict[str, Any], Judgement]]:
+    """Return changes that drop one of the owner's conditions each, with their answers: at most WAYS_MAX."""
     spec = case.question.spec
     if judgement.reason == "QuotaExceeded" or case.stack.guests:  # guests may need each of them
         return []
     dropped = {"survives_msb_loss": False, "survives_loss_of": (), "datacenters": (), "msb_share_max": None}
     dropped |= {"domain_limits": (), "resources": {}}
-    return [{name: to} for name, to in dropped.items() if getattr(spec, name) not in (to, None)][:WAYS_MAX]
+    changes = [{name: to} for name, to in dropped.items() if getattr(spec, name) not in (to, None)][:WAYS_MAX]
+    return [(change, judge(_changed(case, change))) for change in changes]
 
 
 def _capacity(spec: ReservationSpec, judgement: Judgement) -> float:
@@ -86,7 +102,11 @@ def _capacity(spec: ReservationSpec, judgement: Judgement) -> float:
         most = spec.capacity_rru * left / numbers["asked_cost_units"] if numbers["asked_cost_units"] > 0 else 0.0
     else:
         most = numbers.get("coverable_rru") or numbers.get("most_rru", 0.0)
+        short = _short_rru(judgement)
+        most = min(most, spec.capacity_rru - short) if short > 0 else most
     if not isfinite(most) or not 0 < most < spec.capacity_rru:
         return 0.0
+    if spec.unit is CapacityUnit.COUNT:
+        return float(floor(most + 1e-6))
     unit = 10.0 ** (floor(log10(most)) - _DIGITS + 1)
     return round(floor(most / unit + 1e-6) * unit, 10)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from difflib import get_close_matches
 from typing import Any
 
 from libs.interchange.files.bounds import NAME_CHARACTERS_MAX
 from libs.interchange.files.errors import InterchangeError, Problem, Problems
+from libs.interchange.files.hints import hint
 from libs.interchange.planning_inputs.tables import ColumnKind, InputColumn, InputTable
 
 ROWS_MAX = 200_000
@@ -38,9 +38,8 @@ def checked_rows(table: InputTable, rows: Sequence[Row], *, minute_zero: datetim
             break
         given = _with_times(table, row, number, minute_zero, problems)
         for name in given.keys() - known.keys():
-            near = get_close_matches(str(name), known, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
-            problems.add(table.name, f"there is no such column: {hint}", row=number, field=str(name)[:100])
+            message = f"there is no such column: {hint(str(name), known)}"
+            problems.add(table.name, message, row=number, field=str(name)[:100])
         found.append({column.name: _cell(table, column, given, number, problems) for column in table.columns})
         key = tuple(found[-1][name] for name in table.key)
         if table.key and key in seen:

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 
 from libs.domain.arrays import Floats
 from libs.domain.domain_kind import KIND_CHARACTERS_MAX, KINDS_MAX, DomainKind
-from libs.domain.domain_limits import LIMITS, SERVERS_MAX, SHARES, DomainLimit, limit_kinds, limits_in, limits_table
-from libs.interchange.files.bounds import parse_json
+from libs.domain.domain_limits import (
+    LIMITS,
+    SERVERS_MAX,
+    SHARES,
+    DomainLimit,
+    limit_kinds,
+    limits_in,
+    limits_table,
+    meaningless_preference,
+)
 from libs.interchange.files.tables import Table
+from libs.interchange.region.json_columns import WrongValue, read_json_column, unknown
 
 COLUMN = "domain_limits"
 _CHARACTERS_MAX = (KINDS_MAX + 2) * (KIND_CHARACTERS_MAX + 100)
@@ -23,23 +33,16 @@ def read_domain_limits(table: Table, kinds: tuple[DomainKind, ...]) -> Floats:
 
     A value is a JSON object: a kind -> an object with some of LIMITS. Null: no limits.
     """
-    none = limits_table((), kinds)
-    if not table.has(COLUMN):
-        return np.broadcast_to(none, (len(table), *none.shape)).copy()
-    column = table.strings(COLUMN, nullable=True, longest=_CHARACTERS_MAX)
-    used, value = np.unique(column.codes, return_inverse=True)  # a dictionary may hold texts that no row uses
-    by_value, known = np.empty((len(used), *none.shape)), np.ones(len(used), bool)
-    for row, given in enumerate(column.values[used]):
-        limits = () if given is None else _limits(given, limit_kinds(kinds))
-        known[row] = limits is not None
-        by_value[row] = none if limits is None else limits_table(limits, kinds)
-    message = (
-        'is not a JSON object such as {{"network_block": {{"domains_max": 1}}}}: a kind is datacenter, msb or one '
+    form = (
+        'is not a JSON object such as {"network_block": {"domains_max": 1}}: a kind is datacenter, msb or one '
         f"with a column in servers.parquet; {', '.join(one for one in LIMITS if one not in SHARES)} are from 1 to "
         f"{SERVERS_MAX}, {', '.join(SHARES)} is above 0 and at most 1"
     )
-    table.bad_rows(~known[value], COLUMN, message)
-    return by_value[value]
+    none: tuple[DomainLimit, ...] = ()
+    found, value = read_json_column(
+        table, COLUMN, lambda given: _limits(given, limit_kinds(kinds)), none, form=form, longest=_CHARACTERS_MAX
+    )
+    return np.array([limits_table(limits, kinds) for limits in found])[value]
 
 
 def limits_column(table: Floats, kinds: tuple[DomainKind, ...]) -> pa.Array | None:
@@ -52,26 +55,35 @@ def limits_column(table: Floats, kinds: tuple[DomainKind, ...]) -> pa.Array | No
 def _text(limits: tuple[DomainLimit, ...]) -> str | None:
     if not limits:
         return None
-    named = {one.kind: {name: getattr(one, name) for name in LIMITS} for one in limits}
+    # A reservation may have a meaningless preference from before they were refused, and no file may have one.
+    said = (replace(one, domains_preferred=None) if _preference(one) else one for one in limits)
+    named = {one.kind: {name: getattr(one, name) for name in LIMITS} for one in said}
     return json.dumps({k: {name: value for name, value in of.items() if value is not None} for k, of in named.items()})
 
 
-def _limits(given: str, kinds: tuple[str, ...]) -> tuple[DomainLimit, ...] | None:
-    """Return the limits in a text; None if it is not of the form."""
-    try:
-        found = parse_json(given)
-    except ValueError:
-        return None
-    if not isinstance(found, dict) or not found:
-        return None
+def _limits(given: object, kinds: tuple[str, ...]) -> tuple[DomainLimit, ...]:
+    """Return the limits in a value. Raises ValueError if it is not of the form, and WrongValue."""
+    if not isinstance(given, dict) or not given:
+        raise ValueError
     limits = []
-    for kind, of in found.items():
-        if kind not in kinds or not isinstance(of, dict) or not of or not set(of) <= set(LIMITS):
-            return None
+    for kind, of in given.items():
+        if kind not in kinds:
+            raise unknown("kind of domain", kind, kinds)
+        if not isinstance(of, dict) or not of:
+            raise ValueError
+        for name in of.keys() - set(LIMITS):
+            raise unknown("limit", name, LIMITS)
         if not all(_fits(name, value) for name, value in of.items()):
-            return None
+            raise ValueError
         limits.append(DomainLimit(kind=kind, **of))
+        wrong = _preference(limits[-1])
+        if wrong is not None:
+            raise WrongValue(f"says that domains_preferred of {kind} {wrong}")
     return tuple(limits)
+
+
+def _preference(limit: DomainLimit) -> str | None:
+    return meaningless_preference(limit.domains_preferred, limit.domains_max)
 
 
 def _fits(name: str, value: object) -> bool:

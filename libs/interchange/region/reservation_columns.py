@@ -17,9 +17,10 @@ from libs.domain.reservation import (
     PRIORITY_MIDDLE,
 )
 from libs.domain.rru_catalogue import RegionCatalogue
-from libs.interchange.files.bounds import COLUMNS_MAX, NAME_CHARACTERS_MAX, parse_json
+from libs.interchange.files.bounds import COLUMNS_MAX, NAME_CHARACTERS_MAX
 from libs.interchange.files.tables import Table
 from libs.interchange.region.catalogue import CLASSES
+from libs.interchange.region.json_columns import read_json_column, unknown
 from libs.interchange.region.server_columns import DOMAIN_PREFIX
 
 _KINDS_CHARACTERS_MAX = KINDS_MAX * (KIND_CHARACTERS_MAX + len('"", '))
@@ -81,31 +82,21 @@ def read_move_costs(table: Table) -> Floats:
 def read_allowed(table: Table, datacenters: Names) -> Bools:
     """Return which datacenters may hold servers of each reservation, (R, D).
 
-    The column `datacenters` has a JSON array of names as text; null: all.
+    The column `datacenters` has a JSON array of names as text; null: all. A name without servers may be among them.
     """
-    if not table.has("datacenters"):
-        return np.ones((len(table), len(datacenters)), bool)
-    column = table.strings("datacenters", nullable=True, longest=_DATACENTERS_CHARACTERS_MAX)
-    place = {name: d for d, name in enumerate(datacenters)}
-    used, value = np.unique(column.codes, return_inverse=True)  # a dictionary may hold texts that no row uses
-    by_value = np.ones((len(used), len(datacenters)), bool)
-    for row, given in zip(by_value, column.values[used], strict=True):
-        if given is not None:
-            row[:] = False
-            row[[place[name] for name in _names_in(given) if name in place]] = True
-    allowed = by_value[value]
-    known = np.asarray(allowed.any(axis=1), bool)
-    table.bad_rows(~known, "datacenters", "is not a JSON array with the name of a datacenter of this region")
-    return allowed
 
+    def parse(given: object) -> Bools:
+        names = _names_in(given)
+        allowed = np.isin(datacenters.astype(str), names)
+        if not allowed.any():
+            raise unknown("datacenter", names[0], datacenters.tolist())
+        return allowed
 
-def _names_in(given: str) -> list[str]:
-    """Return the names in a JSON array of names; [] for any other text."""
-    try:
-        found = parse_json(given)
-    except ValueError:
-        return []
-    return found if isinstance(found, list) and all(isinstance(name, str) for name in found) else []
+    form = "is not a JSON array with the name of a datacenter of this region"
+    every = np.ones(len(datacenters), bool)
+    longest = _DATACENTERS_CHARACTERS_MAX
+    found, value = read_json_column(table, "datacenters", parse, every, form=form, longest=longest)
+    return np.array(found, bool)[value]
 
 
 def read_survived_kinds(table: Table, kinds: tuple[DomainKind, ...]) -> Bools:
@@ -113,19 +104,27 @@ def read_survived_kinds(table: Table, kinds: tuple[DomainKind, ...]) -> Bools:
 
     The column `survives_loss_of` has a JSON array of kinds as text; null: none.
     """
-    if not table.has("survives_loss_of"):
-        return np.zeros((len(table), len(kinds)), bool)
-    column = table.strings("survives_loss_of", nullable=True, longest=_KINDS_CHARACTERS_MAX)
-    number = {kind.name: j for j, kind in enumerate(kinds)}
-    used, value = np.unique(column.codes, return_inverse=True)  # a dictionary may hold texts that no row uses
-    by_value, known = np.zeros((len(used), len(kinds)), bool), np.ones(len(used), bool)
-    for row, given in enumerate(column.values[used]):
-        named = [] if given is None else _names_in(given)
-        known[row] = given is None or (bool(named) and all(name in number for name in named))
-        by_value[row, [number[name] for name in named if name in number]] = True
-    message = f"is not a JSON array of kinds that servers.parquet has a column for: {DOMAIN_PREFIX}KIND"
-    table.bad_rows(~known[value], "survives_loss_of", message)
-    return by_value[value]
+    known = [kind.name for kind in kinds]
+
+    def parse(given: object) -> Bools:
+        names = _names_in(given)
+        for name in names:
+            if name not in known:
+                raise unknown("kind of domain", name, known)
+        return np.isin(known, names)
+
+    form = f"is not a JSON array of kinds that servers.parquet has a column for: {DOMAIN_PREFIX}KIND"
+    none = np.zeros(len(kinds), bool)
+    longest = _KINDS_CHARACTERS_MAX
+    found, value = read_json_column(table, "survives_loss_of", parse, none, form=form, longest=longest)
+    return np.array(found, bool)[value]
+
+
+def _names_in(given: object) -> list[str]:
+    """Return the names in an array of names. Raises ValueError for any other value, and for an empty array."""
+    if not isinstance(given, list) or not given or not all(isinstance(name, str) for name in given):
+        raise ValueError
+    return given
 
 
 def read_limit(table: Table, field: str) -> Floats:

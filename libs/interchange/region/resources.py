@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 
 import numpy as np
 import pyarrow as pa
@@ -20,8 +20,9 @@ from libs.domain.resources import (
     is_resource,
     resources_in,
 )
-from libs.interchange.files.bounds import COLUMNS_MAX, parse_json
+from libs.interchange.files.bounds import COLUMNS_MAX
 from libs.interchange.files.tables import Table
+from libs.interchange.region.json_columns import read_json_column, unknown
 
 PREFIX = "resource:"
 """Beginning of the optional columns of servers.parquet with the amount of a resource in each server."""
@@ -51,20 +52,20 @@ def read_asked(table: Table, known: Collection[str]) -> list[dict[str, float]]:
 
     known   the resources that servers.parquet has a column for
     """
-    if not table.has(COLUMN):
-        return [{} for _ in range(len(table))]
-    column = table.strings(COLUMN, nullable=True, longest=_CHARACTERS_MAX)
-    used, value = np.unique(column.codes, return_inverse=True)  # a dictionary may hold texts that no row uses
-    found = [{} if given is None else _asked(given, known) for given in column.values[used]]
-    message = (
-        f'is not a JSON object such as {{{{"cores": 1000}}}}: at most {RESOURCES_MAX} resources that servers.parquet '
+    form = (
+        f'is not a JSON object such as {{"cores": 1000}}: at most {RESOURCES_MAX} resources that servers.parquet '
         f"has a column for, {PREFIX}NAME, with amounts from {AMOUNT_MIN:g} to {AMOUNT_MAX:g}"
     )
-    table.bad_rows(np.array([one is None for one in found], bool)[value], COLUMN, message)
+    none: dict[str, float] = {}
+    found, value = read_json_column(
+        table, COLUMN, lambda given: _asked(given, known), none, form=form, longest=_CHARACTERS_MAX
+    )
+    if not any(found):
+        return [none] * len(table)
     capacity = table.numbers("capacity_rru")
     asks = np.array([bool(one) for one in found], bool)[value]
     table.bad_rows(asks & (capacity <= 0), COLUMN, "needs a capacity_rru above 0")
-    return [found[v] or {} for v in value.tolist()]
+    return [found[v] for v in value.tolist()]
 
 
 def amount_columns(
@@ -103,13 +104,13 @@ def amounts_by_type(asked: Floats, resources: Resources, types: Names) -> dict[s
     return by_type
 
 
-def _asked(given: str, known: Collection[str]) -> Mapping[str, float] | None:
-    """Return the resources in a text; None if it is not of the form."""
-    try:
-        found = parse_json(given)
-    except ValueError:
-        return None
-    if not isinstance(found, dict) or not 0 < len(found) <= RESOURCES_MAX:
-        return None
-    fits = all(name in known and is_amount(amount) for name, amount in found.items())
-    return {name: float(amount) for name, amount in found.items()} if fits else None
+def _asked(given: object, known: Collection[str]) -> dict[str, float]:
+    """Return the resources in a value. Raises ValueError if it is not of the form, and WrongValue."""
+    if not isinstance(given, dict) or not 0 < len(given) <= RESOURCES_MAX:
+        raise ValueError
+    for name, amount in given.items():
+        if name not in known:
+            raise unknown("resource", name, sorted(known))
+        if not is_amount(amount):
+            raise ValueError
+    return {name: float(amount) for name, amount in given.items()}

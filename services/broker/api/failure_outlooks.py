@@ -15,6 +15,7 @@ from libs.ras.spare_outlook import foresee_spares
 from libs.store.capacity.loss_ground import load_loss_ground
 from libs.store.fleet.failure_record import load_msb_losses, load_spare_record
 from libs.web.context import Context
+from libs.web.filters import require_known
 from libs.web.model import ResponseModel, SomeName
 from libs.web.openapi import problems
 from services.broker.api.regions import RegionName
@@ -97,6 +98,7 @@ def get_chances(
     """
     with context.database.snapshot() as tx:
         ground, record = load_loss_ground(tx, region), load_msb_losses(tx, region, now=context.clock.now())
+        require_known(tx, (), region, reservation=reservation)
     found = chances_whole(ground, record, horizon_s=days * _DAY_S)
     return ChancesOut(
         region=region,

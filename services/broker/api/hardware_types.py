@@ -10,6 +10,7 @@ from pydantic import ConfigDict, Field, StringConstraints
 from libs.domain.principal import Role
 from libs.store.fleet.hardware_types import list_hardware_types, load_hardware_type, put_attributes, put_cost_units
 from libs.store.platform.database import Transaction
+from libs.web import patterns
 from libs.web.auth import Asking, require
 from libs.web.context import Context
 from libs.web.cursors import Paging, next_cursor
@@ -22,7 +23,7 @@ from libs.web.reasons import GivenReason
 router = APIRouter(prefix="/v1/hardware-types", tags=["hardware types"])
 _NOUN = "hardware-types"
 TypeName = Annotated[SomeName, Path(description="Name of the hardware type")]
-Text = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]*$", max_length=200)]
+Text = Annotated[str, StringConstraints(pattern=patterns.LINE_OR_NONE, max_length=200)]
 
 
 class HardwareTypeOut(ResponseModel):

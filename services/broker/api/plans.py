@@ -12,6 +12,7 @@ from libs.domain.plan import PlanKind
 from libs.store.plans.plans import list_plan_changes, list_plans, load_plan
 from libs.web.context import Context
 from libs.web.cursors import Paging, next_cursor
+from libs.web.filters import require_known
 from libs.web.model import ID_MAX, PageOf, ResponseModel, SomeName
 from libs.web.openapi import problems
 
@@ -59,6 +60,7 @@ def get_plans(
     before = paging.after(_NOUN)
     with context.database.snapshot() as tx:
         page = list_plans(tx, region, kind=kind, server=server, before=before, limit=paging.limit)
+        require_known(tx, page.items, region, server=server)
     items = [PlanOut.model_validate(plan) for plan in page.items]
     return PageOf(items=items, next_cursor=next_cursor(_NOUN, page.next_cursor))
 

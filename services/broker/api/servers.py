@@ -15,6 +15,7 @@ from libs.store.platform.database import Transaction
 from libs.web.auth import Asking, require
 from libs.web.context import Context
 from libs.web.cursors import Paging, next_cursor
+from libs.web.filters import require_known
 from libs.web.generations import ExpectedGeneration, etag
 from libs.web.idempotency import Answer, Write
 from libs.web.model import ID_MAX, Flag, PageOf, RequestModel, ResponseModel, SomeName, Whole
@@ -115,6 +116,16 @@ def get_servers(
     )
     with context.database.snapshot() as tx:
         page = list_servers(tx, region, chosen, after=after, limit=paging.limit)
+        require_known(
+            tx,
+            page.items,
+            region,
+            current_reservation=current_reservation,
+            target_reservation=target_reservation,
+            msb=msb,
+            rack=rack,
+            hardware_type=hardware_type,
+        )
     items = [ServerOut.model_validate(server) for server in page.items]
     return PageOf(items=items, next_cursor=next_cursor(_NOUN, page.next_cursor))
 

@@ -12,6 +12,7 @@ from libs.domain.spare import OVERSTAYS_S, LoanState
 from libs.store.fleet.loans import list_loans
 from libs.web.context import Context
 from libs.web.cursors import Paging, next_cursor
+from libs.web.filters import require_known
 from libs.web.model import PageOf, ResponseModel, SomeName
 from libs.web.openapi import problems
 
@@ -48,5 +49,6 @@ def get_loans(
     after, now = paging.after(_NOUN), context.clock.now()
     with context.database.snapshot() as tx:
         page = list_loans(tx, region=region, reservation=reservation, after=after, limit=paging.limit, now=now)
+        require_known(tx, page.items, region, reservation=reservation)
     items = [LoanOut.model_validate(one) for one in page.items]
     return PageOf(items=items, next_cursor=next_cursor(_NOUN, page.next_cursor))

@@ -21,6 +21,7 @@ from libs.store.platform.refusals import NotPossible
 from libs.web.auth import Asking, require
 from libs.web.context import Context
 from libs.web.cursors import Paging, next_cursor
+from libs.web.filters import require_known
 from libs.web.generations import etag
 from libs.web.idempotency import Answer, Write
 from libs.web.model import ID_MAX, PageOf, ResponseModel, SomeName
@@ -113,6 +114,7 @@ def get_moves(
             after=after,
             limit=paging.limit,
         )
+        require_known(tx, page.items, region, server=server)
     items = [MoveOut.model_validate(move) for move in page.items]
     return PageOf(items=items, next_cursor=next_cursor(_NOUN, page.next_cursor))
 

@@ -13,6 +13,7 @@ from libs.store.fleet.regions import load_region
 from libs.store.platform.refusals import NotFound
 from libs.web.context import Context
 from libs.web.cursors import Paging, next_cursor
+from libs.web.filters import require_known
 from libs.web.model import ID_MAX, PageOf, SomeName
 from libs.web.openapi import problems
 from libs.web.wait_out import DepartureWaitOut
@@ -40,6 +41,7 @@ def get_waits(
         if region is not None:
             load_region(tx, region)
         page = list_waits(tx, region=region, reservation=reservation, after=after, limit=paging.limit)
+        require_known(tx, page.items, region, reservation=reservation)
     items = [_out(region, wait) for region, wait in page.items]
     return PageOf(items=items, next_cursor=next_cursor(_NOUN, page.next_cursor))
 

@@ -110,6 +110,7 @@ class Table:
     cut           a sentence about rows that were not read; "" if all were
     next_cursor   the API's cursor of the next part; None: there is none
     act           the link of a row to a form about it; None: rows have none
+    trouble       why the API told no rows; "" if it told them
     command       the arguments of the `plimsoll` line that tells the same; (): that of the page
     """
 
@@ -131,6 +132,7 @@ class Table:
     next_cursor: str | None = None
     act: Callable[[Any], Markup] | None = None
     command: Sequence[str] = ()
+    trouble: str = ""
 
     def parameter(self, name: str) -> str:
         """Return the name in the URL of a parameter of this table: q, sort, page, or after."""

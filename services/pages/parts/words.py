@@ -45,7 +45,7 @@ def kilowatts(watts: float | None) -> float | None:
     return None if watts is None else watts / 1000
 
 
-def count(value: int, noun: str, plural: str = "") -> str:
+def count(value: float, noun: str, plural: str = "") -> str:
     """Return a number with its noun, in the plural unless it is 1."""
     return f"{number(value)} {noun if value == 1 else plural or f'{noun}s'}"
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from services.pages.api import ApiProblem, Json
 from services.pages.form_fields import WrongField
+from services.pages.views.missing_reservation import missing_reservation
 from services.pages.visit import Visit
 
 OPEN_PHASES = ("submitted", "assessing", "awaiting_approval")
@@ -44,7 +45,7 @@ def subject_of(visit: Visit, region: str) -> Subject | None:
         return None
     found = visit.api.get("/v1/reservations", region=region, name=name)["items"]
     if not found:
-        raise ApiProblem(404, {"title": "There is no such reservation", "detail": f"There is no {name} in {region}."})
+        raise missing_reservation(visit, region, name)
     row: Json = found[0]
     here = (row["reservation_id"], row["generation"])
     path = f"/v1/reservations/{row['reservation_id']}"

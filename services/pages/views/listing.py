@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 from starlette.responses import Response
 
-from services.pages.api import ITEMS_MAX, Json
+from services.pages.api import ITEMS_MAX, ApiProblem, Json, Part
 from services.pages.form_fields import WrongField, read_moment
 from services.pages.parts.table import ROWS_MAX, Choice, Column, Field, Table
 from services.pages.parts.words import spaced
@@ -84,7 +84,11 @@ def _show(listing: Listing, visit: Visit) -> Shown | Response:
         where.append(f"--order={order}")
     over_more = _OVER_MORE if listing.orders else _OVER_MORE | {"sort"}
     most = ITEMS_MAX if visit.query.keys() & over_more else ROWS_MAX
-    part = visit.api.part(f"/v1/{listing.noun}", most=most, cursor=visit.query.get("after"), **query)
+    part, wrong = Part([], None), ""
+    try:
+        part = visit.api.part(f"/v1/{listing.noun}", most=most, cursor=visit.query.get("after"), **query)
+    except ApiProblem as problem:
+        wrong = _wrong_filters(listing, visit, problem)
     choices = listing.choices(visit, part.items)
     editor = listing.editor
     table = Table(
@@ -98,6 +102,7 @@ def _show(listing: Listing, visit: Visit) -> Shown | Response:
         fields=listing.fields,
         also=listing.filters,
         empty=listing.empty,
+        trouble=wrong,
         order=listing.order,
         ordered=bool(listing.orders),
         next_cursor=part.next_cursor,
@@ -115,7 +120,7 @@ def _show(listing: Listing, visit: Visit) -> Shown | Response:
         sources=[f"/v1/{listing.noun}" + (f"?{urlencode(query)}" if query else "")],
         table=table,
         live=opened is None,
-        status=200 if opened is None else opened.status,
+        status=422 if wrong else 200 if opened is None else opened.status,
         values={
             "intro": listing.intro,
             "note": f"Only those of {others}." if others else "",
@@ -136,6 +141,17 @@ def _filters(listing: Listing, visit: Visit) -> dict[str, Any]:
             except WrongField:
                 found[key] = visit.query[key]
     return found
+
+
+def _wrong_filters(listing: Listing, visit: Visit, problem: ApiProblem) -> str:
+    """Return what is wrong with filters, for the place of the rows: the filters stay, and can be changed.
+
+    Raises the problem if it has another cause, and for a file, which has no place for words.
+    """
+    others = problem.fields.keys() - {*listing.filters}
+    if problem.status != 422 or not problem.fields or others or "format" in visit.query:
+        raise problem
+    return "; ".join(f"{spaced(field)}: {message}" for field, message in problem.fields.items())
 
 
 def _order(listing: Listing, visit: Visit) -> str:

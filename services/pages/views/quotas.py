@@ -8,7 +8,7 @@ from libs.domain.principal import Role
 from services.pages.api import Json
 from services.pages.form_fields import read_number
 from services.pages.parts.table import Column
-from services.pages.parts.words import number, percent
+from services.pages.parts.words import count, percent
 from services.pages.views.editor import REASON, Button, Editor, Input
 from services.pages.views.listing import Listing
 from services.pages.visit import Visit, segment
@@ -41,9 +41,9 @@ def _buttons(visit: Visit, quota: Json) -> list[Button]:
 def _facts(visit: Visit, quota: Json) -> list[tuple[str, object]]:
     limit = quota["limit_cost_units"]
     return [
-        ("Limit", "none" if limit is None else f"{number(limit)} cost units"),
-        ("Used", f"{number(quota['used_cost_units'])} cost units"),
-        ("Pending", f"{number(quota['pending_cost_units'])} cost units"),
+        ("Limit", "none" if limit is None else count(limit, "cost unit")),
+        ("Used", count(quota["used_cost_units"], "cost unit")),
+        ("Pending", count(quota["pending_cost_units"], "cost unit")),
     ]
 
 

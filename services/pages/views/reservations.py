@@ -11,13 +11,14 @@ from urllib.parse import urlencode
 from markupsafe import Markup
 from starlette.responses import Response
 
-from services.pages.api import ApiProblem, Json
+from services.pages.api import Json
 from services.pages.parts.pictures import Part, Series, bar_svg, legend, lines_svg
 from services.pages.parts.place_map import reservation_map
 from services.pages.parts.table import Choice, Column
 from services.pages.parts.words import number, parse_moment, spaced
 from services.pages.views.explanation import explained_when, explanation
 from services.pages.views.listing import Listing, values_of_rows
+from services.pages.views.missing_reservation import missing_reservation
 from services.pages.views.return_reservation import asked_to_return, return_it
 from services.pages.visit import Shown, Visit, link_markup, segment, to_region
 
@@ -108,8 +109,7 @@ def show_reservation(visit: Visit) -> Shown | Response:
     region, name = visit.place("region"), visit.place("name")
     found = visit.api.get("/v1/reservations", region=region, name=name)["items"]
     if not found:
-        detail = f"There is no reservation {name} in {region}. It may have been deleted, or have another name."
-        raise ApiProblem(404, {"title": "There is no such reservation", "detail": detail, "code": "not_found"})
+        raise missing_reservation(visit, region, name)
     path = f"/v1/reservations/{found[0]['reservation_id']}"
     explains = explained_when(visit) if visit.query.keys() & {"explain", "server"} else ""
     if visit.is_fragment and explains:

@@ -300,8 +300,8 @@ def _uplinks(visit: Visit, report: Json | None) -> Table:
         Column(
             "bar",
             "Its uplink",
-            lambda row: row["sent_gbit_after"] / row["limit_gbit"],
-            lambda row: uplink_bar(row["sent_gbit_after"], row["limit_gbit"]),
+            lambda row: row["sent_gbit_after"] / row["limit_gbit"] if row["limit_gbit"] else None,
+            lambda row: uplink_bar(row["sent_gbit_after"], row["limit_gbit"]) if row["limit_gbit"] else "",
         ),
     ]
     found = (report.get("uplinks") if report else None) or {"racks": (), "limits": 0}

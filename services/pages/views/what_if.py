@@ -135,7 +135,7 @@ class _Answer:
         return [
             one
             for one in uplinks["racks"]
-            if one["limit_gbit"] != one["limit_gbit_now"] or one["free_gbit_at_once"] < 0
+            if one["limit_gbit"] != one["limit_gbit_now"] or (one["free_gbit_at_once"] or 0) < 0
         ]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -20,6 +20,7 @@ LISTS = {"lose_msbs": "msb", "lose_racks": "rack"}
 ROWS_MAX = 100
 """Largest number of rows of one kind, as in the API."""
 _SPARE_ROWS = 2
+_NONE = "none"
 _PATH = re.compile(r"([a-z_]{1,40})(?:\[|\.)(\d{1,9})\]?(?:\.(.{1,200}))?")
 """A place in a list of the body, as in `demand[0].owner` and `demand.0.scale`."""
 _OPTIONS = {"msb": "--lose-msb", "datacenter": "--lose-datacenter", "rack": "--lose-rack"}
@@ -32,6 +33,7 @@ class _Rows:
     name     beginning of its fields, and its words for people
     part     the list of the body
     texts, numbers, wholes   field of an entry -> whether it is required
+    liftable                 numbers for which the word `none` stands for no limit
     """
 
     name: str
@@ -40,6 +42,7 @@ class _Rows:
     texts: Mapping[str, bool]
     numbers: Mapping[str, bool]
     wholes: Mapping[str, bool]
+    liftable: Collection[str] = ()
 
     def used(self, form: Mapping[str, str]) -> list[int]:
         """Return the rows of which at least one field is filled in."""
@@ -55,6 +58,9 @@ class _Rows:
             elif needed:
                 raise WrongField(f"{self.name}:{row}:{name}", "is required")
         for name, needed in (*self.numbers.items(), *self.wholes.items()):
+            if name in self.liftable and form.get(f"{self.name}:{row}:{name}", "").strip().lower() == _NONE:
+                one[name] = None
+                continue
             value = read_number(form, f"{self.name}:{row}:{name}", needed=needed)
             if value is not None:
                 one[name] = int(value) if name in self.wholes and value.is_integer() else value
@@ -63,7 +69,7 @@ class _Rows:
     def form_of(self, entries: Sequence[Json]) -> dict[str, str]:
         """Return the fields of the form for entries of the API, the inverse of `entry`."""
         return {
-            f"{self.name}:{row}:{name}": _text(value)
+            f"{self.name}:{row}:{name}": _NONE if value is None and name in self.liftable else _text(value)
             for row, one in enumerate(entries, 1)
             for name, value in one.items()
         }
@@ -93,6 +99,7 @@ TABLES = (
         texts={"rack": False},
         numbers={"limit_gbit": True},
         wholes={},
+        liftable=("limit_gbit",),
     ),
     _Rows(
         name="traffic",
@@ -216,7 +223,8 @@ def sentences(what_if: Json) -> list[str]:
     limits = what_if.get("uplink_limits", ())
     for one in limits:
         rack = f"rack {one['rack']}" if one.get("rack") else "every other rack" if len(limits) > 1 else "every rack"
-        said.append(f"{rack} may send {number(one['limit_gbit'])} Gbit/s")
+        gbit = one["limit_gbit"]
+        said.append(f"{rack} may send {'any' if gbit is None else number(gbit)} Gbit/s")
     for one in what_if.get("traffic", ()):
         said.append(f"{one['reservation']} sends {number(one['gbit_per_rru'])} Gbit/s per RRU")
     return said + [
@@ -252,7 +260,7 @@ def command_of(region: str, what_if: Json) -> tuple[str, ...]:
         options.append(("--power-limit", f"{place}={_text(one['limit_w'])}{share}"))
     for one in what_if.get("uplink_limits", ()):
         place = f"{one['rack']}=" if one.get("rack") else ""
-        options.append(("--uplink-limit", f"{place}{_text(one['limit_gbit'])}"))
+        options.append(("--uplink-limit", f"{place}{_text(one['limit_gbit']) or _NONE}"))
     for one in what_if.get("traffic", ()):
         options.append(("--traffic", f"{one['reservation']}={_text(one['gbit_per_rru'])}"))
     options += [("--policy", f"{name}={_text(value)}") for name, value in (what_if.get("policy") or {}).items()]

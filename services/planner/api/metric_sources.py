@@ -15,6 +15,7 @@ from libs.store.platform import audit
 from libs.store.platform.database import Transaction
 from libs.store.platform.refusals import NotFound
 from libs.store.telemetry.metric_sources import delete_source, list_sources, load_source, set_source
+from libs.web import patterns
 from libs.web.auth import Asking, require
 from libs.web.context import Context
 from libs.web.cursors import Paging, next_cursor
@@ -29,7 +30,7 @@ router = APIRouter(prefix="/v1/metric-sources", tags=["telemetry"])
 _NOUN = "metric-sources"
 _OPERATOR = [Depends(require(Role.OPERATOR))]
 SourceName = Annotated[Name, Path(description="Name of the source")]
-_Label = Annotated[str, StringConstraints(pattern=r"^[a-zA-Z_][a-zA-Z0-9_]*$", max_length=200)]
+_Label = Annotated[str, StringConstraints(pattern=patterns.LABEL, max_length=200)]
 _EXAMPLE: dict[str, Any] = {
     "fills": "usage",
     "query": "sum by (app, region) (rate(container_cpu_usage_seconds_total[5m]))",

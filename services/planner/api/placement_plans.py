@@ -19,6 +19,7 @@ from libs.store.planner.placement_plans import (
 )
 from libs.store.platform import audit
 from libs.store.platform.database import Transaction
+from libs.web import patterns
 from libs.web.auth import Asking, require
 from libs.web.context import Context, WebContext
 from libs.web.cursors import Paging, next_cursor
@@ -258,7 +259,7 @@ def get_dag(placement_plan_id: _Id, context: Context) -> DagOut:
 def get_picture(
     placement_plan_id: _Id,
     name: Annotated[
-        str, Path(pattern="^[a-z]{1,40}$", description="presence, pools, residuals or models", examples=["pools"])
+        str, Path(pattern=patterns.PICTURE_NAME, description="presence, pools, residuals or models", examples=["pools"])
     ],
     context: Context,
 ) -> Response:

@@ -27,6 +27,7 @@ from libs.reconcile.errors import StaleGeneration
 from libs.store.planner.planning_inputs import append_version, list_current, list_versions, load_current, load_version
 from libs.store.platform import audit
 from libs.store.platform.database import Transaction
+from libs.web import patterns
 from libs.web.auth import Asking, require
 from libs.web.bad_files import bad_files
 from libs.web.context import Context
@@ -46,7 +47,7 @@ DIFF_ROWS_MAX = 1000
 _NOUN = "planning-inputs"
 CSV, PARQUET = "text/csv", "application/vnd.apache.parquet"
 _READERS = {"application/json": rows_of_json, CSV: rows_of_csv, PARQUET: rows_of_parquet}
-_InputName = Annotated[str, Path(pattern="^[a-z_]{1,40}$", description="Name of the input", examples=["growth"])]
+_InputName = Annotated[str, Path(pattern=patterns.INPUT_NAME, description="Name of the input", examples=["growth"])]
 _Version = Annotated[int, Query(ge=0, le=ID_MAX)]
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
 from libs.domain.capacity_request import CapacityRequest, CapacityRequestKind, CapacityRequestPhase
+from libs.domain.reservation import CapacityUnit
 from libs.web.model import ResponseModel
 from libs.web.specs import SpecOut
 from services.portal.submit_requests import Submission
@@ -118,7 +119,7 @@ def would_be_out(
         created_at=None,
         ways_out=[
             WayOutOut(
-                change=dict(one.change),
+                change=_as_asked(submission, one.change),
                 phase=one.judgement.phase,
                 reason=one.judgement.reason,
                 message=one.judgement.message,
@@ -127,3 +128,13 @@ def would_be_out(
             for one in ways
         ],
     )
+
+
+def _as_asked(submission: Submission, change: Mapping[str, Any]) -> dict[str, object]:
+    """Return a change in the fields of the request: a capacity that was asked for in servers is a count."""
+    spec = submission.spec
+    if spec is None or spec.unit is not CapacityUnit.COUNT or "capacity_rru" not in change:
+        return dict(change)
+    return {name: value for name, value in change.items() if name != "capacity_rru"} | {
+        "count": int(change["capacity_rru"])
+    }

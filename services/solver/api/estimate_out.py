@@ -77,15 +77,15 @@ class UplinksAboveOut(ResponseModel):
 
 
 class RackEstimateOut(ResponseModel):
-    """A rack with a limit on its uplink. Its servers send by their targets."""
+    """A rack with a limit on its uplink, now or in the what-if. Its servers send by their targets."""
 
     rack: str
     limit_gbit_now: float | None = Field(description="Gbit/s that it may send; null: it has no limit now")
     sent_gbit_now: float
     free_gbit_now: float | None = Field(description="Gbit/s below the limit; negative: Gbit/s above")
-    limit_gbit: float
+    limit_gbit: float | None = Field(description="null: it would have no limit")
     sent_gbit_at_once: float
-    free_gbit_at_once: float = Field(description="Before any server moves")
+    free_gbit_at_once: float | None = Field(description="Before any server moves; null: it would have no limit")
 
 
 class UplinksEstimateOut(ResponseModel):

@@ -95,7 +95,7 @@ class UplinkLimitChangeIn(RequestModel):
     """Another limit on the uplink of a rack. The other racks keep theirs."""
 
     rack: SomeName | None = Field(default=None, description="Omitted: all racks that no other entry names")
-    limit_gbit: LimitGbit = Field(description="Gbit/s that the rack may send")
+    limit_gbit: LimitGbit | None = Field(description="Gbit/s that the rack may send; null: no limit")
 
 
 class TrafficChangeIn(RequestModel):

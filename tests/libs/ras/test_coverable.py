@@ -51,6 +51,12 @@ def test_a_request_that_is_short_is_told():
     assert "Its own and the free servers could cover 7 RRU now." in verdict.message
 
 
+def test_a_refusal_tells_it_too_where_others_hold_the_rest():
+    verdict = admit(probe(100), 0)
+    assert (verdict.phase, verdict.numbers["most_rru"] > 7) == ("rejected", True)
+    assert verdict.message.endswith("another region. Its own and the free servers could cover 7 RRU now.")
+
+
 @pytest.mark.parametrize("spec", [{"msb_share_max": 0.5}, {"affinity": {"dc-00": 0.5}}])
 def test_nothing_is_said_where_fewer_servers_may_be_better(spec):
     assert coverable_rru(probe(2, **spec), 0) is None

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from libs.domain.fleet import FREE
 from libs.domain.simulation import NewRacks, TrafficChange, UplinkLimitChange, WhatIf, what_if_of
+from libs.domain.uplinks import uplinks_cost
 from libs.domain.what_if import UnknownName, imagine
 from libs.ras.difference import difference
 from libs.ras.estimate import estimate
@@ -112,6 +113,23 @@ def test_without_limits_nothing_is_said_and_a_new_limit_has_none_before() -> Non
     [rack] = found.racks
     assert (rack.limit_gbit_now, rack.free_gbit_now, rack.sent_gbit_now) == (None, None, 40)
     assert (found.limits, found.now.gbit, found.at_once.gbit) == (1, 0, 10)
+
+
+def test_a_limit_can_be_lifted_of_one_rack_or_of_all() -> None:
+    before = one_hot_rack()
+    stay = before.servers.target
+    one = imagine(before, asked(("rack-0", None)), OWNED)
+    found = compare_uplinks(before, one, stay)
+    lifted, other = found.racks
+    assert (lifted.rack, lifted.limit_gbit_now, lifted.limit_gbit) == ("rack-0", 20, None)
+    assert (lifted.free_gbit_now, lifted.free_gbit_at_once, lifted.free_gbit_after) == (-20, None, None)
+    assert (other.limit_gbit, found.limits, found.now.racks, found.at_once.racks) == (20, 1, 1, 0)
+    every = imagine(before, asked((None, None)), OWNED)
+    assert uplinks_cost(before, stay) > uplinks_cost(every, stay) == 0
+    found = compare_uplinks(before, every, stay)
+    assert ([one.limit_gbit for one in found.racks], found.limits) == ([None, None], 0)
+    kept = imagine(before, asked((None, None), ("rack-1", 7.0)), OWNED)
+    assert kept.uplinks.tolist() == [np.inf, 7]
 
 
 @settings(max_examples=100, deadline=None, derandomize=True)

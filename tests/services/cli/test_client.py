@@ -50,11 +50,13 @@ def test_a_write_is_sent_again_until_the_platform_is_back(server: HTTPServer) ->
     client.close()
 
 
-def test_a_number_that_json_does_not_have_is_said(server: HTTPServer) -> None:
+def test_a_number_that_json_does_not_have_is_named(server: HTTPServer) -> None:
     client = Client(f"http://127.0.0.1:{server.server_port}", "token")
-    with pytest.raises(CliFailure, match="nan and inf are not numbers"):
-        client.put("/v1/anything", {"limit": float("nan")}, generation=1)
+    body = {"spec": {"rru": {"hw-a": float("nan"), "hw-b": 1.0}, "each": [{"limit": float("-inf")}]}}
+    with pytest.raises(CliFailure, match=r"spec\.rru\.hw-a is nan; spec\.each\.0\.limit is -inf: write"):
+        client.put("/v1/anything", body, generation=1)
     client.close()
+    assert Restarting.keys == []
 
 
 def test_it_gives_up_and_says_what_to_do(server: HTTPServer, monkeypatch: pytest.MonkeyPatch) -> None:

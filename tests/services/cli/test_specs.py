@@ -5,7 +5,11 @@ import inspect
 import pytest
 import typer
 
+from libs.domain.domain_limits import DomainLimit
+from libs.domain.reservation import ReservationSpec
+from libs.web.specs import SpecIn
 from services.cli import requests
+from services.cli.cleared import EMPTY
 from services.cli.main import app
 from services.cli.specs import spec_of
 
@@ -52,9 +56,59 @@ def test_resources_are_pairs_of_a_name_and_an_amount() -> None:
 def test_resources_can_be_dropped() -> None:
     assert spec_of(no_resources=True) == {"resources": {}}
     assert "resources" not in spec_of()
-    with pytest.raises(typer.BadParameter, match="either --resource or --no-resources"):
+    with pytest.raises(typer.BadParameter, match="resources is given by another option"):
         spec_of(resource=["cores=1000"], no_resources=True)
+
+
+def test_every_list_can_be_emptied_and_every_limit_lifted() -> None:
+    """Each name that can be cleared is a field of a request, and its value one that the interface takes."""
+    spec = spec_of(clear=[*EMPTY])
+    assert spec == {name.replace("-", "_"): value for name, value in EMPTY.items()}
+    assert SpecIn.model_validate(spec).model_fields_set == spec.keys()
+    held = ReservationSpec(
+        capacity_rru=3,
+        rru={"hw-a": 1.0},
+        affinity={"dc-00": 1.0},
+        datacenters=("dc-00",),
+        domain_limits=(DomainLimit(kind="msb", servers_max=1),),
+        msb_share_max=0.5,
+        msb_spread_limit=0.5,
+        rack_spread_limit=0.5,
+        resources={"cores": 1.0},
+        survives_loss_of=("power_row",),
+    )
+    bare = SpecIn.model_validate(spec).to_spec(held)
+    assert bare == ReservationSpec(capacity_rru=3, rru={"hw-a": 1.0})
+    listed = {
+        name
+        for name, field in SpecIn.model_fields.items()
+        if isinstance(field.get_default(call_default_factory=True), list | dict)
+    }
+    assert listed <= spec.keys(), "a list that the command line cannot empty"
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"clear": ["datacentres"]}, "'datacentres' cannot be cleared: give one of affinity, datacenters"),
+        ({"clear": ["datacenters"], "datacenter": ["dc-1"]}, "datacenters is given by another option"),
+        ({"clear": ["domain-limits"], "within": ["msb=1"]}, "domain-limits is given by another option"),
+    ],
+)
+def test_clearing_says_what_cannot_be(given: dict, said: str) -> None:
+    with pytest.raises(typer.BadParameter, match=said):
+        spec_of(**given)
 
 
 def test_a_guest_is_two_options() -> None:
     assert spec_of(guest_of="web", guest_share=0.3) == {"guest_of": "web", "guest_share": 0.3}
+
+
+def test_one_cost_unit_is_singular(capsys: pytest.CaptureFixture[str]) -> None:
+    way = {"change": {"capacity_rru": 1.0}, "phase": "granted", "cost_units": 1.0}
+    requests._tell_room("granted", {"cost_units": 1.0})
+    requests._tell_ways([way])
+    assert capsys.readouterr().out.split("\n")[:2] == [
+        "It would count 1 cost unit.",
+        "With capacity_rru 1 it would be granted, for 1 cost unit.",
+    ]

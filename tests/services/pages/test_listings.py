@@ -46,6 +46,10 @@ def test_the_audit_trail_keeps_its_time_range_in_the_url(log_in, world, api) -> 
     assert ("pause_mover", "east") in {(row["Action"], row["Name"]) for row in rows}
     assert all(row["Time"].startswith(since) for row in rows)
     assert browser.get("/audit?since=lately").status_code == 422
+    missing = browser.get("/regions/west/servers?rack=rack-x&unavailability=none")
+    assert (missing.status_code, "Rack: no rack is called rack-x" in text_of(missing.text)) == (422, True)
+    assert '<option value="none" selected>' in missing.text, "the filters can be changed"
+    assert browser.get("/regions/west/servers?rack=rack-x&format=csv").status_code == 422
 
 
 def test_tokens_are_for_admins_who_read_why(log_in, world) -> None:

@@ -54,6 +54,24 @@ def fields_of(html: str) -> dict[str, str]:
     return dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', form))
 
 
+def test_the_page_of_a_rejected_request_tells_what_was_decided(log_in, world, api) -> None:
+    spec = {"capacity_rru": 90_000, "rru": RRU}
+    body = {"kind": "create", "region": "east", "reservation": "moon", "owner": "search", "spec": spec}
+    number = api.post("/v1/capacity-requests", json=body).raise_for_status().json()["capacity_request_id"]
+    world.live(1)
+    decided = api.get(f"/v1/capacity-requests/{number}").json()["status"]
+    assert decided["phase"] == "rejected"
+    browser = log_in(world.owner)
+    for path in (f"{QUIET}/moon", "/regions/east/ask?resize=moon"):
+        page = browser.get(path)
+        said = text_of(page.text)
+        assert page.status_code == 404
+        assert f"There is no reservation moon in east. Its latest request {number} (create) is rejected:" in said
+        assert decided["message"] in said
+    (way,) = re.findall(rf'href="([^"]*open={number})"', page.text)
+    assert "Request for moon" in browser.get(unescape(way)).text
+
+
 def test_what_is_under_way_is_told_with_its_time_or_its_cause(log_in, world, api, ask) -> None:
     """The mover of east is paused, so the cause is told. Without the pause, the time is."""
 

@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+from html import unescape
 
 import pytest
 
@@ -184,6 +185,25 @@ def test_a_rack_with_a_higher_limit_is_not_called_the_fullest(log_in, world, api
     said = text_of(log_in(world.operator).post(PATH, data=form).text)
     api.put(path, json={"limits": before.json()["limits"]}, headers={"If-Match": limited.headers["etag"]})
     assert f"Of {limited.json()['racks_limited']} racks with a limit, these change or are most above it." in said
+
+
+def test_a_limit_of_uplinks_is_lifted_with_a_word(log_in, world, api) -> None:
+    path = "/v1/regions/west/uplinks"
+    before = api.get(path)
+    limited = api.put(path, json={"limits": {}, "others_gbit": 10}, headers={"If-Match": before.headers["etag"]})
+    rack = limited.json()["fullest"][0]["rack"]
+    form = {"uplinks:1:rack": rack, "uplinks:1:limit_gbit": "None"}
+    try:
+        page = log_in(world.operator).post(PATH, data={"action": "estimate", **form})
+        assert (page.status_code, f"rack {rack} may send any Gbit/s" in text_of(page.text)) == (200, True)
+        assert f"--uplink-limit {rack}=none" in unescape(page.text)
+        address = ask(log_in(world.operator), world, form)
+        assert f"rack {rack} may send any Gbit/s" in text_of(log_in(world.operator).get(address).text)
+    finally:
+        api.put(path, json={"limits": before.json()["limits"]}, headers={"If-Match": limited.headers["etag"]})
+    asked = {"policy": {}, "demand": [], "lose": [], "remove_hardware_types": [], "withdraw_racks": []}
+    asked |= {"uplink_limits": [{"rack": rack, "limit_gbit": None}]}
+    assert asking.form_of(asked)["uplinks:1:limit_gbit"] == "none"
 
 
 @pytest.mark.parametrize("value", ["nan", "1e999"])

@@ -52,6 +52,30 @@ def test_the_field_is_named(client: TestClient, body, field: str, code: str, kno
     assert client.get("/v1/capacity-requests").json()["items"] == []
 
 
+def test_a_name_is_described_in_words(client: TestClient) -> None:
+    (error,) = client.post("/v1/capacity-requests", json=create("white space")).json()["errors"]
+    said = "must have only letters, digits and . _ : / - , and begin with a letter or a digit"
+    assert (error["field"], error["message"]) == ("reservation", said)
+
+
+def test_an_amount_in_the_other_unit(client: TestClient, assess_all) -> None:
+    """A resize says how the capacity of this reservation is given, and not only which field lacks."""
+    counted = create("nodes", spec={"count": 2, "hardware_types": ["hw-a"]})
+    assert client.post("/v1/capacity-requests", json=counted).status_code == 201
+    assess_all()
+    for name, spec, field, said in (
+        ("old", {"count": 3}, "spec.count", "counts RRU. Give capacity_rru (--capacity) instead, or hardware_types"),
+        ("nodes", {"capacity_rru": 3}, "spec.capacity_rru", "counts servers. Give count (--count) instead, or rru or"),
+    ):
+        answer = client.post("/v1/capacity-requests", json=RESIZE | {"reservation": name, "spec": spec})
+        (error,) = answer.json()["errors"]
+        assert (answer.status_code, error["field"], error["code"]) == (422, field, "other_unit")
+        assert said in error["message"]
+    for spec in ({"count": 3, "hardware_types": ["hw-a"]}, {"count": 3, "workload_class": "web"}):
+        answer = client.post("/v1/capacity-requests", json=RESIZE | {"spec": spec})
+        assert "other_unit" not in answer.text
+
+
 def test_a_name_that_is_taken(client: TestClient) -> None:
     for url, body, field in (
         ("/v1/capacity-requests", create("old"), "reservation"),

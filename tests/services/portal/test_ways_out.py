@@ -38,6 +38,34 @@ def test_each_offered_change_gets_the_answer_that_was_offered(client, change, ph
         assert one["change"].get("capacity_rru", 0) < spec["capacity_rru"]
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"capacity_rru": 25, "domain_limits": [{"kind": "msb", "domains_max": 2}]},
+        {"capacity_rru": 16, "domain_limits": [{"kind": "msb", "domains_max": 2}]},
+        {"capacity_rru": 60},
+        {"capacity_rru": 48},
+        {"capacity_rru": 30, "datacenters": ["dc-00"]},
+    ],
+)
+def test_a_size_that_is_offered_is_granted(client: TestClient, assess_all, change: dict) -> None:
+    """Others hold servers, so the region has less to grant than it could give in some other state."""
+    client.post("/v1/capacity-requests", json=create("big", WEB | {"capacity_rru": 12}))
+    assess_all()
+    said = dry_run(client, WEB | change)
+    assert said["status"]["phase"] in ("rejected", "degraded")
+    [size] = [one for one in said["ways_out"] if "capacity_rru" in one["change"]]
+    other = dry_run(client, WEB | change | size["change"])
+    assert (size["phase"], other["status"]["phase"]) == ("granted", "granted"), size
+
+
+def test_a_capacity_in_servers_is_offered_as_a_count(client: TestClient) -> None:
+    spec = {"count": 60, "hardware_types": ["hw-a"]}
+    [size] = [one for one in dry_run(client, spec)["ways_out"] if "count" in one["change"]]
+    assert size["phase"] == "granted"
+    assert dry_run(client, spec | size["change"])["status"]["phase"] == "granted"
+
+
 def test_a_quota_offers_a_capacity_that_fits(client: TestClient, database: Database) -> None:
     spec = WEB | {"survives_msb_loss": False}
     whole = dry_run(client, spec)["status"]["numbers"]["cost_units"]

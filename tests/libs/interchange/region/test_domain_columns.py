@@ -9,6 +9,7 @@ import pytest
 
 from libs.domain.domain_kind import KINDS_MAX, UNPLACED
 from libs.interchange.files.errors import InterchangeError
+from libs.interchange.region.domain_limits import limits_column
 from libs.interchange.region.read import load_region
 from libs.interchange.region.write import dump_region
 from tests.libs.interchange.region.test_read import files
@@ -69,6 +70,50 @@ def test_wrong_limits_are_refused_with_their_column(text):
     with pytest.raises(InterchangeError) as refused:
         load_region(files([BLOCK, ("reservations.parquet", "domain_limits", pa.array([text, None], pa.string()))]))
     assert refused.value.problems[0].field == "domain_limits"
+
+
+@pytest.mark.parametrize(
+    ("column", "text", "said"),
+    [
+        (
+            "domain_limits",
+            '{"netwrk_block": {"domains_max": 1}}',
+            "netwrk_block', which is unknown: did you mean net",
+        ),
+        (
+            "domain_limits",
+            '{"hall": {"domains_max": 1}}',
+            "'hall', which is unknown: known are datacenter, msb, netw",
+        ),
+        (
+            "domain_limits",
+            '{"msb": {"server_max": 1}}',
+            "the limit 'server_max', which is unknown: did you mean serv",
+        ),
+        ("survives_loss_of", '["netwrk_block"]', "'netwrk_block', which is unknown: did you mean network_block?"),
+        ("datacenters", '["dc-x"]', "the datacenter 'dc-x', which is unknown: did you mean dc"),
+        ("domain_limits", '{"{msb}": {"domains_max": 1}}', "'{msb}', which is unknown: did you mean msb?"),
+        (
+            "domain_limits",
+            '{"network_block": {"domains_max": 1, "domains_preferred": 3}}',
+            "domains_preferred of network_block is 3, above the hard limit domains_max 1: give at most 1, or leave it",
+        ),
+    ],
+)
+def test_an_error_names_what_is_unknown_or_means_nothing(column, text, said):
+    with pytest.raises(InterchangeError) as refused:
+        load_region(files([BLOCK, ("reservations.parquet", column, pa.array([text, None], pa.string()))]))
+    (problem,) = refused.value.problems
+    assert (problem.field, problem.row) == (column, 0)
+    assert said in problem.message
+
+
+def test_no_file_has_a_preference_beyond_its_hard_limit():
+    """Reservations of earlier versions may have one. The folder of their region stays readable, without it."""
+    table = np.full((2, 3, 4), np.inf)
+    table[0, 2] = [1, np.inf, np.inf, 3]
+    (kind,) = load_region(files([BLOCK])).snapshot.topology.kinds
+    assert limits_column(table, (kind,)).to_pylist() == ['{"network_block": {"domains_max": 1}}', None]
 
 
 def test_files_without_further_kinds_read_as_before():

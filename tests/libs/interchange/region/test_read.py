@@ -149,7 +149,13 @@ BAD = {
     "datacenters as no list": (R, "datacenters", [None, "dc"], 1, "not a JSON array"),
     "datacenters nested deep": (R, "datacenters", [None, "[" * 100_000], 1, "not a JSON array"),
     "datacenters too long": (R, "datacenters", [f'["{"x" * 300_000}"]', None], 0, "longer than 204000 characters"),
-    "datacenters of elsewhere": (R, "datacenters", ['["nowhere"]', None], 0, "a datacenter of this region"),
+    "datacenters of elsewhere": (
+        R,
+        "datacenters",
+        ['["nowhere"]', None],
+        0,
+        "the datacenter 'nowhere', which is unknown",
+    ),
     "infinite share": (A, "share", [np.inf], 0, "finite"),
 }
 

@@ -48,7 +48,6 @@ def test_a_region_without_resources_has_no_columns_for_them():
         "{}",
         '["cores"]',
         "cores",
-        '{"gpus": 1}',
         '{"cores": 0}',
         '{"cores": -1}',
         '{"cores": true}',
@@ -63,6 +62,11 @@ def test_what_a_reservation_asks_for_is_checked(text):
     (problem,) = refused.value.problems
     assert (problem.field, problem.row) == ("resources", 0)
     assert 'such as {"cores": 1000}' in problem.message
+
+
+def test_an_unknown_resource_is_named_with_the_nearest():
+    with pytest.raises(InterchangeError, match="the resource 'core', which is unknown: did you mean cores"):
+        load_region(files([CORES, asks('{"core": 1}', None)]))
 
 
 def test_the_number_of_resources_and_their_names_are_bounded():

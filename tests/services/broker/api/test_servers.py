@@ -1,5 +1,6 @@
 """List servers, and mark them as in use, by requests."""
 
+import pytest
 from fastapi.testclient import TestClient
 
 from tests.builders.uploaded_region import pages, server
@@ -16,6 +17,29 @@ def test_servers_are_listed_and_filtered(viewer: TestClient, imported: None) -> 
     assert viewer.get("/v1/servers/999999").json()["code"] == "not_found"
     assert viewer.get("/v1/servers", params={"region": "north"}).status_code == 404
     assert viewer.get("/v1/servers", params={"unavailability": "perhaps"}).status_code == 422
+
+
+@pytest.mark.parametrize(
+    ("path", "given", "wrong", "near"),
+    [
+        ("servers", {"target_reservation": "wbe"}, "target_reservation", ["web"]),
+        ("servers", {"current_reservation": "wbe", "region": "west"}, "current_reservation", ["web"]),
+        ("servers", {"msb": "msb-09", "rack": "rack-00"}, "msb", ["msb-01", "msb-00"]),
+        ("servers", {"hardware_type": "hw-bb", "region": "west"}, "hardware_type", ["hw-a"]),
+        ("plans", {"server": "server-0"}, "server", ["server-07", "server-06", "server-05"]),
+        ("regions/west/chances", {"reservation": "wbe"}, "reservation", ["web"]),
+    ],
+)
+def test_a_filter_by_an_unknown_name_is_refused(viewer, imported: None, path, given, wrong: str, near: list) -> None:
+    answer = viewer.get(f"/v1/{path}", params=given)
+    (error,) = answer.json()["errors"]
+    assert (answer.status_code, error["field"], error["location"]) == (422, wrong, "query")
+    assert (error["code"], error["known"][: len(near)]) == ("unknown_name", near)
+
+
+def test_a_filter_by_a_known_name_may_find_nothing(viewer: TestClient, imported: None) -> None:
+    assert list(pages(viewer, "/v1/servers", target_reservation="web", msb="msb-01", rack="rack-00")) == []
+    assert list(pages(viewer, "/v1/servers", name="none")) == [], "a look for one by its name may miss it"
 
 
 def test_an_allocator_marks_servers(operator: TestClient, imported: None) -> None:

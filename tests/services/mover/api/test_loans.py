@@ -34,6 +34,9 @@ def test_the_list_has_the_borrower_the_home_and_the_times(database: Database, cl
     (of_web,) = client.get("/v1/loans", params={"reservation": "web"}).json()["items"]
     assert of_web in (first, second)
     assert client.get("/v1/loans", params={"region": "east"}).status_code == 404
+    for noun, field in (("loans", "reservation"), ("waits", "reservation"), ("moves", "server")):
+        (error,) = client.get(f"/v1/{noun}", params={field: "wbe"}).json()["errors"]
+        assert (error["field"], error["code"]) == (field, "unknown_name")
 
 
 def test_operators_bound_loans_and_a_limit_is_bounded_too(database: Database, clock: ManualClock) -> None:

@@ -96,6 +96,11 @@ def test_a_preference_gives_few_domains_and_refuses_nothing(client: TestClient, 
         ([{"kind": "msb"}], "spec.domain_limits.0", "give at least one of domains_max, servers_max, share_max"),
         ([{"kind": "msb", "domains_max": 0}], "spec.domain_limits.0.domains_max", "greater than or equal to 1"),
         (
+            [{"kind": "msb", "domains_max": 1, "domains_preferred": 2}],
+            "spec.domain_limits.0.domains_preferred",
+            "is 2, above the hard limit domains_max 1: give at most 1, or leave it out",
+        ),
+        (
             [{"kind": "msb", "domains_preferred": 0}],
             "spec.domain_limits.0.domains_preferred",
             "greater than or equal to 1",

@@ -59,6 +59,17 @@ def test_it_says_which_racks_are_above_before_and_after(simulate: Callable[..., 
     assert quick["uplinks"]["racks"][0]["free_gbit_at_once"] == -15
 
 
+def test_a_limit_can_be_lifted(simulate: Callable[..., dict], client: TestClient) -> None:
+    body = {"uplink_limits": [{"limit_gbit": None}]}
+    quick = client.post("/v1/simulations", params={"dry_run": "true"}, json={"region": "west"} | body).json()
+    for uplinks in (simulate(**body)["report"]["uplinks"], quick["uplinks"]):
+        [rack] = uplinks["racks"]
+        assert (uplinks["limits"], rack["rack"], rack["limit_gbit_now"], rack["limit_gbit"]) == (0, "rack-00", 50, None)
+        assert (rack["free_gbit_now"], rack["free_gbit_at_once"]) == (50, None)
+    [wrong] = client.post("/v1/simulations", json={"region": "west", "uplink_limits": [{}]}).json()["errors"]
+    assert (wrong["field"], wrong["code"]) == ("uplink_limits.0.limit_gbit", "missing")
+
+
 @pytest.mark.parametrize(
     ("change", "field"),
     [

@@ -1,0 +1,14 @@
+"""Numbers with their nouns in sentences."""
+
+from __future__ import annotations
+
+
+def counted(amount: float, one: str, many: str = "") -> str:
+    """Return an amount with its noun, such as `1 rack` or `2.5 racks`. Give `many` if it is not `one` and an s."""
+    said = f"{amount:,}" if isinstance(amount, int) else f"{amount:,.6g}"
+    return f"{said} {one if amount == 1 else many or one + 's'}"
+
+
+def cost_units(amount: float) -> str:
+    """Return an amount of cost units with its noun."""
+    return counted(amount, "cost unit")
