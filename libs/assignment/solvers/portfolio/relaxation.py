@@ -26,8 +26,8 @@ LEAN_ITERATIONS_MAX = 200
 """
 
 SPARSE = 10
-"""Number of classes for each container from which simplex is faster. Few containers then want each class. So a change of
-basis touches few rows, and the factor of an interior point fills up.
+"""Number of classes for each container from which simplex is faster. Few containers then want each class. So a change
+of basis touches few rows, and the factor of an interior point fills up.
 """
 
 
