@@ -165,5 +165,6 @@ def test_a_solve_does_not_raise_the_generation_that_operators_edit_by(tx: Transa
     read = sa.text("SELECT generation FROM regions WHERE region_id = :region")
     tx.execute(sa.text("UPDATE regions SET target_plan_id = NULL WHERE region_id = :region"), west)
     assert tx.execute(read, west).scalar_one() == 1
-    tx.execute(sa.text("UPDATE regions SET policy = '{}' WHERE region_id = :region"), west)
+    priced = sa.text("""UPDATE regions SET policy = '{"buffer_cost"\\:9.0}' WHERE region_id = :region""")
+    tx.execute(priced, west)
     assert tx.execute(read, west).scalar_one() == 2
