@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from libs.domain.arrays import Bools, Floats
-from libs.domain.reservation import ROUNDING
+from libs.domain.arrays import Bools
 
 
 def yields(from_waits: Bools | bool, to_waits: Bools | bool) -> Bools:
@@ -20,17 +19,6 @@ def yields(from_waits: Bools | bool, to_waits: Bools | bool) -> Bools:
 
 def spares_buffer(from_waits: Bools | bool, to_waits: Bools | bool) -> Bools:
     """Return which servers go from a granted reservation to a request that waits. They leave at *survive* alone, so
-    that the embedded buffer of the granted one stays. Arguments as in `yields`; a request that `gives_nothing` does not
-    count as one that gets.
+    that the embedded buffer of the granted one stays. Arguments as in `yields`.
     """
     return yields(to_waits, from_waits)
-
-
-def gives_nothing(held_rru: Floats, least_rru: Floats, granted_rru: Floats) -> Bools:
-    """Return which requests that wait are to give servers to granted reservations, and can give none: then they would
-    hold less than was granted of them. Such a request gets a server before it gives one, as in an exchange of promises.
-
-    held_rru    (R,) RRU of the servers that each one holds
-    least_rru   (R,) the least RRU of a server that it is to give to a granted reservation; inf: it is to give none
-    """
-    return np.asarray(np.isfinite(least_rru) & (held_rru - least_rru < granted_rru * (1 - ROUNDING)))

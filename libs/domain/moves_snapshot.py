@@ -11,7 +11,7 @@ import numpy as np
 from libs.domain.arrays import Bools, Floats, Ints
 from libs.domain.departure_exceptions import StoredExceptions
 from libs.domain.departure_wait import KnownWaits
-from libs.domain.grants_first import gives_nothing, spares_buffer, yields
+from libs.domain.grants_first import spares_buffer, yields
 from libs.domain.holding import Holding, Place, ResourceHoldings
 from libs.domain.move import MoveStep, RunningMove
 from libs.domain.mover import Mover
@@ -120,7 +120,6 @@ class MovesSnapshot:
     hurried        ids of the servers that operators want out of their reservation at once
     foretold_s     reservation -> seconds that the plan expects the servers lent to it to stay
     overstaying    ids of the servers that the region's condition says overstay
-    stuck          ids of the `ungranted` ones that must get a server before they can give one
     """
 
     region: str
@@ -141,40 +140,11 @@ class MovesSnapshot:
     hurried: frozenset[int] = frozenset()
     foretold_s: Mapping[int, float] = field(default_factory=dict)
     overstaying: frozenset[int] = frozenset()
-    stuck: frozenset[int] = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "stuck", self._find_stuck())
-
-    def _find_stuck(self) -> frozenset[int]:
-        waits = [one for one in self.holdings if one.reservation_id in self.ungranted]
-        if not waits:
-            return frozenset()
-        least = dict.fromkeys(self.ungranted, np.inf)
-        given = zip(
-            self.waiting.current_id[self.yielding].tolist(),
-            self.waiting.leaves_rru[self.yielding].tolist(),
-            strict=True,
-        )
-        running = (
-            (move.from_reservation_id or 0, move.leaves_rru)
-            for move in self.running
-            if not move.asked and self.yields(move)
-        )
-        for r, rru in (*given, *running):
-            least[r] = min(least[r], rru)
-        held, least_rru, granted = np.array(
-            [(sum(one.held_rru[0].values()), least[one.reservation_id], one.granted_rru) for one in waits]
-        ).T
-        is_stuck = gives_nothing(held, least_rru, granted)
-        return frozenset(one.reservation_id for one, stuck in zip(waits, is_stuck.tolist(), strict=True) if stuck)
 
     @property
     def pressing(self) -> Bools:
         """Return which of the waiting servers, (N,), may leave at *hold*, because a reservation waits for them."""
-        from_waits, to_waits = self._waits
-        asks = to_waits & ~np.isin(self.waiting.target_id, list(self.stuck))
-        patient = spares_buffer(from_waits, asks) & (self.waiting.current_id != 0)
+        patient = spares_buffer(*self._waits) & (self.waiting.current_id != 0)
         return np.asarray(self.waiting.joins & ~patient)
 
     @property
@@ -184,9 +154,7 @@ class MovesSnapshot:
 
     def presses(self, move: RunningMove) -> bool:
         """Return whether the server of a running move is one of the `pressing`."""
-        from_waits, to_waits = self._waits_of(move)
-        asks = to_waits and move.to_reservation_id not in self.stuck
-        patient = move.from_reservation_id is not None and spares_buffer(from_waits, asks)
+        patient = move.from_reservation_id is not None and spares_buffer(*self._waits_of(move))
         return MoveStep.JOIN in move.steps and not patient
 
     def yields(self, move: RunningMove) -> bool:

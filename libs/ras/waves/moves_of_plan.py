@@ -8,7 +8,7 @@ import numpy as np
 
 from libs.domain.arrays import Bools, Indices, Ints
 from libs.domain.fleet import FREE, FleetSnapshot
-from libs.domain.grants_first import gives_nothing, spares_buffer, yields
+from libs.domain.grants_first import spares_buffer, yields
 from libs.domain.loss_axis import loss_axis
 from libs.domain.move import MoveStep
 from libs.domain.waves import NONE, MovesToMake, MovingState, Promises, RunningRows
@@ -85,30 +85,23 @@ def moves_of_plan(snapshot: FleetSnapshot, target: Indices, state: MovingState) 
     granted = q.capacity_rru if snapshot.promised_rru is None else np.minimum(q.capacity_rru, snapshot.promised_rru)
     guarded = (current[rows] >= 0) & ~is_buffer[current[rows]]
     waits = np.append((granted < q.capacity_rru) & ~is_buffer[:-1], False)
-    leaves_rru = rru[current[rows], kind] * guarded
-    there = is_ready & (current >= 0) & ~gone
-    held_rru = rru[current[there], servers.hardware_type[there]]
-    gives = yields(waits[current[rows]], waits[to]) & (to >= 0) & ~is_buffer[to]
-    least_rru = np.full(R + 1, np.inf)
-    can = gives & ~gone[rows]
-    np.minimum.at(least_rru, current[rows][can], leaves_rru[can])
-    all_rru = np.bincount(current[there], held_rru, R + 1).astype(np.float64)
-    asks = waits & ~gives_nothing(all_rru, least_rru, np.append(granted, np.inf))
     axis, domain = loss_axis(snapshot.losses, snapshot.measures[:1])
     moves = MovesToMake(
         server=rows,
         domain=domain[rows].astype(np.int64),
         source=np.where(guarded, current[rows], NONE),
         to=to,
-        leaves_rru=leaves_rru,
+        leaves_rru=rru[current[rows], kind] * guarded,
         brings_rru=rru[to, kind],
         gone=gone[rows],
         takes=(current_id[rows] != 0) & ~gone[rows] & ~is_buffer[current[rows]],
         seconds=seconds_s,
-        needless=is_buffer[to] | (spares_buffer(waits[current[rows]], asks[to]) & (current[rows] >= 0)),
-        yields=gives,
+        needless=is_buffer[to] | (spares_buffer(waits[current[rows]], waits[to]) & (current[rows] >= 0)),
+        yields=yields(waits[current[rows]], waits[to]) & (to >= 0) & ~is_buffer[to],
     )
+    there = is_ready & (current >= 0) & ~gone
     held = np.zeros((R, axis.columns))
+    held_rru = rru[current[there], servers.hardware_type[there]]
     np.add.at(held, (current[there, None], domain[there]), held_rru[:, None])
     return moves, Promises(
         name=q.name,

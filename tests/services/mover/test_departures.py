@@ -152,12 +152,7 @@ def test_in_an_exchange_with_a_waiting_request_its_servers_leave_first() -> None
 
 def test_a_waiting_request_takes_nothing_from_what_another_reservation_survives() -> None:
     """Its servers are down. So none comes, and without a grant for the other one none leaves the first at *hold*."""
-    for granted, started in (
-        ({2: 0.0}, set()),
-        ({2: 2.0}, set()),
-        ({}, {1, 2}),
-        ({1: 2.0, 2: 0.0}, {1, 2}),
-    ):
+    for granted, started in (({2: 0.0}, set()), ({}, {1, 2}), ({1: 2.0, 2: 0.0}, {1, 2})):
         world = swapped(survives=True)
         world.down, world.granted = {5, 6}, granted
         plan = plan_moves(world.snapshot(), POLICY, T0)

@@ -9,7 +9,6 @@ from libs.store.capacity.approvals import list_approvals
 from libs.store.capacity.reservations import delete_reservation
 from libs.store.fleet.regions import load_region
 from libs.store.fleet.snapshot import load_fleet_snapshot
-from libs.store.moves.churn import with_churn
 from libs.store.moves.exceptions import load_exceptions, settle_exceptions
 from libs.store.moves.moving_state import load_moving_state
 from libs.store.platform.database import Database
@@ -204,35 +203,3 @@ def test_a_reservation_that_is_deleted_meanwhile_frees_the_others(mover: Mover) 
     with mover.database.snapshot() as tx:
         assert load_exceptions(tx, load_region(tx, "west").region_id) is not None
     settle(mover)
-
-
-@pytest.mark.parametrize("granted_rru", [0.0, 1.0])
-def test_a_request_that_can_give_nothing_of_what_was_granted_gets_its_server_first(
-    database: Database, clock: ManualClock, granted_rru: float
-) -> None:
-    """web was granted what it holds, so it cannot give first. db survives without its server for a few minutes."""
-    specs = {"web": ReservationSpec(capacity_rru=2, rru={"hw-a": 1.0}, survives_msb_loss=False)}
-    specs["db"] = ReservationSpec(capacity_rru=1, rru={"hw-a": 1.0})
-    current, stays = {"server-00": "web", "server-01": "db"}, {"server-02": "db"}
-    image = region_image(
-        msbs=3,
-        racks_per_msb=1,
-        servers_per_rack=1,
-        reservations=specs,
-        current=current | stays,
-        target=SWAP | stays,
-    )
-    stored(database, image)
-    created = ("create", granted_rru, "granted") if granted_rru else ("create", 2, "degraded")
-    ask(database, [created, ("resize", 2, "degraded")])
-    mover = Mover(database, clock)
-    with database.snapshot() as tx:
-        snapshot = with_churn(tx, load_fleet_snapshot(tx, "west"), now=clock.now())
-        state = load_moving_state(tx, "west")
-    assert not foretell(snapshot, snapshot.servers.target, state).exceptions, "no approval is needed"
-    for _ in range(12):
-        mover.tick(60)
-        held = [mover.server(name).current_reservation for name in current | stays]
-        assert held.count("web") >= granted_rru
-        assert held.count("db") >= 1
-    assert is_swapped(mover)
