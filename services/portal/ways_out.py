@@ -8,7 +8,7 @@ from math import floor, isfinite, log10
 from typing import Any
 
 from libs.domain.capacity_request import CapacityRequestPhase
-from libs.domain.reservation import CapacityUnit, ReservationSpec
+from libs.domain.reservation import ROUNDING, CapacityUnit, ReservationSpec
 from services.portal.judge import Case, Judgement, judge
 
 WAYS_MAX = 3
@@ -41,20 +41,25 @@ def ways_out(case: Case, judgement: Judgement) -> tuple[WayOut, ...]:
     """Return changes that would get a better answer than `judgement`: the best answers first, and of equal ones those
     that cost least. Return () if the request itself is met.
     """
-    if _is_met(judgement):
+    if _is_met(case, judgement):
         return ()
-    is_short = _short_rru(judgement) > 0
+    is_short = _is_short(case, judgement)
     if case.stack.host is not None:  # the figures of the judgement are of its host
         return ()
     found = []
     for change, other in (*_smaller(case, judgement), *_fewer_conditions(case, judgement)):
-        if (_RANK[other.phase], _short_rru(other) > 0) < (_RANK[judgement.phase], is_short):
+        if (_RANK[other.phase], _is_short(_changed(case, change), other)) < (_RANK[judgement.phase], is_short):
             found.append(WayOut(change=change, judgement=other))
     return tuple(sorted(found, key=lambda one: (_RANK[one.judgement.phase], one.judgement.cost_units)))
 
 
-def _is_met(judgement: Judgement) -> bool:
-    return _RANK.get(judgement.phase, 0) < _RANK[CapacityRequestPhase.DEGRADED] and _short_rru(judgement) <= 0
+def _is_met(case: Case, judgement: Judgement) -> bool:
+    return _RANK.get(judgement.phase, 0) < _RANK[CapacityRequestPhase.DEGRADED] and not _is_short(case, judgement)
+
+
+def _is_short(case: Case, judgement: Judgement) -> bool:
+    """Return whether the answer lacks more than sums of floats leave behind."""
+    return _short_rru(judgement) > ROUNDING * max(1.0, case.question.spec.capacity_rru)
 
 
 def _short_rru(judgement: Judgement) -> float:
@@ -78,7 +83,7 @@ def _smaller(case: Case, judgement: Judgement) -> list[tuple[dict[str, Any], Jud
         change = {"capacity_rru": capacity}
         case = _changed(case, change)
         judgement = judge(case)
-        if _is_met(judgement):
+        if _is_met(case, judgement):
             return [(change, judgement)]
     return []
 

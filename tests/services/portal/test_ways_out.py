@@ -46,6 +46,13 @@ def test_each_offered_change_gets_the_answer_that_was_offered(client, change, ph
         {"capacity_rru": 60},
         {"capacity_rru": 48},
         {"capacity_rru": 30, "datacenters": ["dc-00"]},
+        {  # sums of 1.7 leave remainders
+            "capacity_rru": 31.7,
+            "survives_msb_loss": False,
+            "rru": {"hw-a": 1.0, "hw-b": 1.7},
+            "datacenters": ["dc-00"],
+            "domain_limits": [{"kind": "msb", "domains_max": 2}],
+        },
     ],
 )
 def test_a_size_that_is_offered_is_granted(client: TestClient, assess_all, change: dict) -> None:

@@ -37,6 +37,10 @@ def test_a_filter_by_an_unknown_name_is_refused(viewer, imported: None, path, gi
     assert (error["code"], error["known"][: len(near)]) == ("unknown_name", near)
 
 
+def test_the_servers_of_a_deleted_reservation_may_all_have_left(viewer: TestClient, imported: None) -> None:
+    assert viewer.get("/v1/servers", params={"target_reservation": "gone"}).json()["items"] == []
+
+
 def test_a_filter_by_a_known_name_may_find_nothing(viewer: TestClient, imported: None) -> None:
     assert list(pages(viewer, "/v1/servers", target_reservation="web", msb="msb-01", rack="rack-00")) == []
     assert list(pages(viewer, "/v1/servers", name="none")) == [], "a look for one by its name may miss it"
