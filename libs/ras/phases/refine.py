@@ -34,7 +34,8 @@ COUNTS_MAX = 10_000
 NEIGHBOURHOODS_MAX = 4
 """Most neighbourhoods of one model. Steps on counts find most of the gain already.
 
-Nor do trees raise its bound: they would take half of the processor time, and no plan depends on them.
+Nor do trees raise its bound: they would take up to half of the processor time, and a proof could only end the search
+earlier.
 """
 _LEAST_GAIN = 1e-6
 _STOPS = {StoppedBy.TIME: "time", StoppedBy.CANCELLED: "cancelled"}
