@@ -15,13 +15,14 @@ _CREATED = """EXISTS (
         SELECT FROM capacity_requests AS one
         WHERE one.reservation_id = reservations.reservation_id AND one.kind = 'create')"""
 # The last request that was accepted may still wait for servers. Then the promise is the one before it. A reservation
-# that no request created was imported. A resize overwrites the capacity that it was imported with, so it keeps all
-# until a request is granted. A request that is not decided yet has not changed the reservation.
+# that no request created was imported, with a capacity that is promised. Older versions overwrote that capacity by a
+# resize. Then all that it asks for counts until a request is granted. A request that is not decided yet has not changed
+# the reservation.
 GRANTED_RRU = f"""
     CASE WHEN 'degraded' = (SELECT one.phase {_DECIDED} IN ('granted', 'degraded') {_LAST})
     THEN least(reservations.capacity_rru, coalesce((
         SELECT CAST(one.spec ->> 'capacity_rru' AS double precision) {_DECIDED} = 'granted' {_LAST}),
-        CASE WHEN {_CREATED} THEN 0 ELSE reservations.capacity_rru END))
+        CASE WHEN {_CREATED} THEN 0 ELSE coalesce(reservations.imported_rru, reservations.capacity_rru) END))
     ELSE reservations.capacity_rru END"""
 """SQL expression of a row of `reservations`: the RRU that are promised to its owner. They are less than `capacity_rru`
 only while its owner waits for more. No other code defines this.

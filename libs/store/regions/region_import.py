@@ -192,6 +192,7 @@ def _add_reservations(tx: Transaction, region_id: int, image: RegionImage, now: 
             "host_profile": image.reservation_host_profile,
             "unit": image.reservation_unit,
             "capacity_rru": q.capacity_rru,
+            "imported_rru": _null(q.capacity_rru, image.reservation_kind != ReservationKind.GUARANTEED),
             "survives_msb_loss": q.survives_msb_loss,
             "survives_loss_of": [kinds[row].tolist() for row in q.survives_loss_of],
             "msb_spread_limit": _null(q.msb_spread_limit, np.isinf(q.msb_spread_limit)),

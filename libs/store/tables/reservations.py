@@ -18,6 +18,8 @@ reservations = sa.Table(
     text("host_profile"),
     text("unit"),
     sa.Column("capacity_rru", sa.Double, nullable=False),
+    # The capacity that it was imported with; null: it was not, or an earlier version did it.
+    sa.Column("imported_rru", sa.Double, nullable=True),
     sa.Column("survives_msb_loss", sa.Boolean, nullable=False),
     # Further kinds of domain: it also survives the loss of any one domain of each.
     sa.Column("survives_loss_of", ARRAY(sa.Text), nullable=False, server_default=sa.text("'{}'::text[]")),
@@ -53,6 +55,7 @@ reservations = sa.Table(
     sa.CheckConstraint("gbit_per_rru BETWEEN 0 AND 10000", name="gbit_per_rru"),
     sa.CheckConstraint("msb_share_max > 0 AND msb_share_max <= 1", name="msb_share_max"),
     sa.CheckConstraint("capacity_rru >= 0 AND capacity_rru < 'infinity'", name="capacity_rru"),
+    sa.CheckConstraint("imported_rru >= 0 AND imported_rru < 'infinity'", name="imported_rru"),
     sa.CheckConstraint("msb_spread_limit > 0 AND msb_spread_limit < 'infinity'", name="msb_spread_limit"),
     sa.CheckConstraint("rack_spread_limit > 0 AND rack_spread_limit < 'infinity'", name="rack_spread_limit"),
     sa.Index(

@@ -3,16 +3,24 @@
 from collections.abc import Sequence
 
 import pytest
+import sqlalchemy as sa
 
 from libs.domain.reservation import ReservationKind, ReservationSpec
 from libs.store.capacity.ungranted import load_ungranted, load_waiting
 from libs.store.fleet.regions import load_region
 from libs.store.platform.database import Database
+from libs.store.tables import reservations
 from tests.builders.granted import ask
 from tests.builders.region import region_image
 from tests.builders.stored import reservation_id, stored
 
 SPEC = ReservationSpec(capacity_rru=2, rru={"hw-a": 1.0}, survives_msb_loss=False)
+
+
+def resized(database: Database, **columns: float | None) -> None:
+    """Change columns of web, as an accepted request does, or an older version."""
+    with database.write() as tx:
+        tx.execute(sa.update(reservations).where(reservations.c.name == "web").values(columns))
 
 
 @pytest.mark.parametrize(
@@ -38,6 +46,37 @@ def test_owners_see_how_much_of_a_request_that_waits_was_granted(
     with database.snapshot() as tx:
         assert load_waiting(tx, ids.values()) == {ids[name]: rru for name, rru in waits.items()}
         assert load_waiting(tx, [ids["db"]]) == load_waiting(tx, []) == {}
+
+
+@pytest.mark.parametrize(
+    ("requests", "waits"),
+    [
+        ([("resize", 3, "degraded")], {"web": 2.0}),
+        ([("resize", 9, "degraded"), ("resize", 3, "degraded")], {"web": 2.0}),
+        ([("resize", 2.5, "granted"), ("resize", 3, "degraded")], {"web": 2.5}),
+        ([("resize", 3, "granted")], {}),
+        ([("resize", 3, "rejected")], {}),
+    ],
+)
+def test_what_was_imported_stays_promised_while_its_resize_waits(
+    database: Database, requests: Sequence[tuple[str, float, str]], waits: dict[str, float]
+) -> None:
+    fleet = stored(database, region_image(reservations={"web": SPEC}))
+    resized(database, capacity_rru=3.0)
+    ask(database, requests)
+    with database.snapshot() as tx:
+        assert load_waiting(tx, [reservation_id(fleet, "web")]) == {
+            reservation_id(fleet, name): rru for name, rru in waits.items()
+        }
+
+
+def test_all_is_promised_of_a_resize_that_an_older_version_accepted(database: Database) -> None:
+    """It kept no number of what was imported."""
+    fleet = stored(database, region_image(reservations={"web": SPEC}))
+    resized(database, capacity_rru=3.0, imported_rru=None)
+    ask(database, [("resize", 3, "degraded")])
+    with database.snapshot() as tx:
+        assert load_waiting(tx, [reservation_id(fleet, "web")]) == {}
 
 
 def test_a_shared_buffer_is_granted_to_nobody_and_nobody_waits_for_it(database: Database) -> None:

@@ -102,3 +102,33 @@ def test_an_elastic_reservation_becomes_one_that_can_be_read_and_changed(empty_d
     migrate(empty_database_url)
     with psycopg.connect(empty_database_url) as connection:
         assert connection.execute("SELECT kind FROM reservations").fetchall() == [("guaranteed",)]
+
+
+def test_what_was_imported_before_is_known_unless_a_resize_has_overwritten_it(empty_database_url: str) -> None:
+    """No generation rises, so no request of an owner becomes stale."""
+    migrate(empty_database_url, to="0058")
+    with psycopg.connect(empty_database_url) as connection:
+        connection.execute(OLD_REGION, ["west"])
+        for name, kind in (("web", "guaranteed"), ("resized", "guaranteed"), ("spare", "shared_buffer")):
+            connection.execute(
+                """
+                INSERT INTO reservations (region_id, name, kind, owner, host_profile, unit, capacity_rru,
+                    survives_msb_loss, created_at)
+                SELECT region_id, %s, %s, 'team', 'default', 'rru', 2, false, now() FROM regions""",
+                [name, kind],
+            )
+        connection.execute(
+            """
+            INSERT INTO capacity_requests (region_id, kind, reservation_name, reservation_id, owner, spec, phase,
+                reason, message, numbers, requested_by, created_at, changed_at)
+            SELECT region_id, 'resize', name, reservation_id, owner, '{"capacity_rru": 2}',
+                CASE name WHEN 'web' THEN 'rejected' ELSE 'degraded' END, '', '', '{}', 'olga', now(), now()
+            FROM reservations WHERE kind = 'guaranteed'"""
+        )
+    migrate(empty_database_url)
+    with psycopg.connect(empty_database_url) as connection:
+        found = connection.execute("SELECT name, imported_rru, generation FROM reservations ORDER BY name").fetchall()
+        assert found == [("resized", None, 1), ("spare", None, 1), ("web", 2.0, 1)]
+        connection.execute("UPDATE reservations SET capacity_rru = 3 WHERE name = 'web'")
+        assert connection.execute("SELECT generation FROM reservations WHERE name = 'web'").fetchone() == (2,)
+    _downgrade(empty_database_url, "0058")
