@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlalchemy as sa
+
 from libs.domain.region_condition import RegionCondition, RegionConditionType
 from libs.domain.region_image import RegionImage
 from libs.domain.reservation import ReservationSpec
@@ -64,6 +66,10 @@ class LostServers:
     def jobs(self) -> set[str]:
         with self.database.snapshot() as tx:
             return {job.kind for job in list_jobs(tx).items}
+
+    def forget_jobs(self) -> None:
+        with self.database.write() as tx:
+            tx.execute(sa.text("DELETE FROM jobs"))
 
     def condition(self) -> RegionCondition:
         with self.database.snapshot() as tx:

@@ -58,9 +58,13 @@ _REFRESH = """
     ), written AS (
         UPDATE servers SET unavailability = changed.unavailability FROM changed
         WHERE servers.server_id = changed.server_id
-        RETURNING servers.unavailability
+        RETURNING servers.unavailability, target_reservation_id
     )
-    SELECT count(*) AS changed, count(*) FILTER (WHERE unavailability = 'unplanned') AS lost FROM written"""
+    SELECT count(*) AS changed, count(*) FILTER (WHERE unavailability = 'unplanned') AS lost,
+           count(*) FILTER (WHERE unavailability = 'none' AND target_reservation_id IN (
+               SELECT reservation_id FROM reservations WHERE region_id = :region_id AND kind = 'shared_buffer'
+           )) AS spare
+    FROM written"""
 
 
 MOVE_FAILED = "move_failed"
@@ -73,15 +77,15 @@ def refresh_unavailability(tx: Transaction, region_id: int, *, now: datetime) ->
     begun.
 
     A server with both an unplanned and a planned event is unplanned. Return the number of servers that changed. If
-    servers were lost, queue a job that replaces them, in the same transaction. Idempotent: the scheduler calls it on
-    every tick.
+    servers were lost, or spare ones are up again, queue a job that replaces lost ones, in the same transaction.
+    Idempotent: the scheduler calls it on every tick.
     """
     lock_events(tx, region_id)
     is_open = (_events.c.region_id == region_id, _events.c.ended_at.is_(None))
     over = (*is_open, _events.c.ends_at <= now, _events.c.state == EventState.ALLOWED.value)
     tx.execute(sa.update(_events).where(*over).values(ended_at=_events.c.ends_at))
     found = tx.execute(sa.text(_REFRESH), {"region_id": region_id, "now": now}).one()
-    if found.lost:
+    if found.lost or found.spare:
         region = tx.execute(sa.select(regions.c.name).where(regions.c.region_id == region_id)).scalar_one()
         enqueue(tx, DRAW_REPLACEMENTS, region)
     return int(found.changed)

@@ -120,6 +120,19 @@ def test_a_failure_announced_for_later_draws_when_it_begins(region: LostServers)
     assert region.draw() == {"drawn": 1}
 
 
+def test_a_spare_server_that_is_mended_is_drawn_without_waiting_for_the_next_minute(region: LostServers) -> None:
+    down = [region.fail(UnavailabilityScope.SERVER, name) for name in ("server-10", "server-11")]
+    region.fail(UnavailabilityScope.SERVER, "server-01")
+    assert region.draw() == {"buffer_empty": 1}
+    region.forget_jobs()
+    other = region.fail(UnavailabilityScope.SERVER, "server-05", Unavailability.PLANNED)
+    region.mend(other)
+    assert region.jobs() == set(), "a free server replaces nothing"
+    region.mend(down[0])
+    assert region.jobs() == {"draw_replacements"}
+    assert region.draw() == {"drawn": 1}
+
+
 def test_whoever_changes_a_server_meanwhile_makes_it_look_again(
     region: LostServers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
