@@ -159,15 +159,16 @@ def load_region(source: Source, *, name: str = "region", absent: RegionPolicy = 
     limits = load_limits(source, problems, topology)
     uplinks = read_uplinks(servers_table, rack, len(topology.racks))
     kinds, units = ([value.value for value in noun] for noun in (ReservationKind, CapacityUnit))
+    reservation_kind = reservations_table.choices("kind", kinds, ReservationKind.GUARANTEED.value)
     described: dict[str, Any] = {
         "server_host_profile": servers_table.optional_strings("host_profile", HOST_PROFILE),
         "hardware_type_attributes": attributes,
-        "reservation_kind": reservations_table.choices("kind", kinds, ReservationKind.GUARANTEED.value),
+        "reservation_kind": reservation_kind,
         "reservation_unit": reservations_table.choices("unit", units, CapacityUnit.RRU.value),
         "reservation_owner": reservations_table.optional_strings("owner", OWNER),
         "reservation_host_profile": reservations_table.optional_strings("host_profile", HOST_PROFILE),
         "reservation_class": read_classes(reservations_table, catalogue),
-        "reservation_follows": read_follows(reservations_table, reservation_names),
+        "reservation_follows": read_follows(reservations_table, reservation_names, reservation_kind),
         "catalogue": catalogue,
     }
     churned = reservations_table.numbers("churned").astype(np.int64) if reservations_table.has("churned") else None

@@ -15,6 +15,7 @@ from libs.domain.reservation import (
     MOVE_COST_MIN,
     PRIORITY_MAX,
     PRIORITY_MIDDLE,
+    ReservationKind,
 )
 from libs.domain.rru_catalogue import RegionCatalogue
 from libs.interchange.files.bounds import COLUMNS_MAX, NAME_CHARACTERS_MAX
@@ -39,18 +40,20 @@ def read_classes(table: Table, catalogue: RegionCatalogue | None) -> Names:
     return column.names
 
 
-def read_follows(table: Table, names: Names) -> Names:
+def read_follows(table: Table, names: Names, kinds: Names) -> Names:
     """Return the reservation whose holdings the affinity of each reservation follows, (R,) str or None.
 
-    names  (R,) str   the reservations
+    names, kinds  (R,) str   the reservations, and their kinds
     """
     if not table.has("affinity_follows"):
         return np.full(len(table), None, object)
     column = table.strings("affinity_follows", nullable=True)
     known, itself = {*names}, column.names == names
+    others = {*names[kinds != ReservationKind.GUARANTEED]}
     followers = {name for name, other in zip(names, column.names, strict=True) if other is not None and other != name}
     wrong = (
         (column.matches(lambda name: name not in known), "{} is not a reservation"),
+        (column.matches(lambda name: name in others), "{} is not a guaranteed reservation"),
         (itself, "{} is the reservation itself"),
         (column.matches(lambda name: name in followers), "{} follows another reservation itself"),
     )

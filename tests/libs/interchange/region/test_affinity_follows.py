@@ -46,3 +46,12 @@ def test_what_cannot_be_followed_is_told(names, row, told):
     problem = refused.value.problems[0]
     assert (problem.field, problem.row) == ("affinity_follows", row)
     assert told in problem.message
+
+
+def test_a_shared_buffer_is_followed_no_more_in_files_than_over_rest():
+    kinds = ("reservations.parquet", "kind", pa.array(["shared_buffer", "guaranteed"]))
+    with pytest.raises(InterchangeError) as refused:
+        load_region(files([kinds, follows(None, "web")]))
+    (problem,) = refused.value.problems
+    assert (problem.field, problem.row) == ("affinity_follows", 1)
+    assert "'web' is not a guaranteed reservation" in problem.message
