@@ -41,7 +41,8 @@ class MovesPlan:
 
     start     moves to start
     rebind    servers that change their binding without a step
-    cancel    moves that no reservation wants any more and that have no running step
+    cancel    moves without a running step that no reservation wants any more, or whose server may not leave. Moves
+              that wait to leave would count against the bounds meanwhile
     ask       moves whose step to ask the actuator for
     waits     servers that may not leave yet, because their reservation would fall below what it must keep; None: the
               mover is paused, so nothing is known of them
@@ -104,6 +105,8 @@ def plan_moves(snapshot: MovesSnapshot, policy: MovePolicy, now: datetime) -> Mo
         let_go = departures.relieved_running + departures.exceeding_running
         due += let_go
         held_back = [move for move in departures.held_back if move not in let_go]
+        if snapshot.idle is not None:  # all other ways were looked for
+            cancel += tuple(_end(move, None, None, MoveStatus.CANCELLED, "may_not_leave") for move in held_back)
         waits = plan_waits(snapshot, guard, chosen, held_back, going, sees_all=sees_all, now=now)
     due.sort(key=lambda move: (not move.from_buffer, move.due_at, move.move_id))
     if mover.probe_at is not None:

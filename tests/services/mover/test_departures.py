@@ -394,3 +394,26 @@ def test_a_started_move_to_nowhere_waits_likewise_with_its_preempt() -> None:
         assert plan_moves(world.snapshot(), POLICY, T0 + timedelta(seconds=1)).ask == ()
     world.down.remove(7)
     assert [move.server_id for move in plan_moves(world.snapshot(), POLICY, T0 + timedelta(seconds=1)).ask] == [3]
+
+
+def test_a_move_that_may_not_go_on_leaves_its_place_to_others() -> None:
+    """One has a server to spare and its move begins. Then One loses another server, so the move may not go on."""
+    world = World(
+        current={1: 1, 2: 1, 3: 1, 4: 0},
+        in_use=set(),
+        target={1: 2, 2: 1, 3: 1, 4: 3},
+        msbs=4,
+        survives=True,
+        profile={},
+        promised={1: 1.0, 2: 3.0, 3: 1.0},
+        granted={2: 0.0},
+        down={4},
+    )
+    policy, now = replace(POLICY, moves_max=1), T0
+    tick(world, policy, now, None)
+    assert set(world.running) == {1}
+    world.down = {3}
+    for _ in range(5):
+        now += timedelta(seconds=30)
+        tick(world, policy, now, None)
+    assert world.current == {1: 1, 2: 1, 3: 1, 4: 3}

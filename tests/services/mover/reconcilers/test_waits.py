@@ -6,6 +6,7 @@ import pytest
 import sqlalchemy as sa
 
 from libs.domain.departure_wait import DepartureWait, Level, WaitsFor
+from libs.domain.move import MoveStatus
 from libs.domain.reservation import ReservationSpec
 from libs.store.fleet.departure_waits import list_waits, load_oldest_waits
 from libs.store.platform.database import Database
@@ -88,7 +89,10 @@ def test_waits_end_with_what_they_wait_for(database: Database, clock: ManualCloc
     assert mover.server("server-00").waits is None
 
 
-def test_a_started_move_that_is_held_back_waits_too(database: Database, clock: ManualClock) -> None:
+def test_a_started_move_that_may_leave_no_more_ends_and_its_server_waits(
+    database: Database, clock: ManualClock
+) -> None:
+    """Such a move would count against the bounds on moves, and stop others."""
     image = region_image(
         servers_per_rack=1,
         reservations={"web": ONE},
@@ -102,11 +106,13 @@ def test_a_started_move_that_is_held_back_waits_too(database: Database, clock: M
         tx.execute(sa.text("UPDATE servers SET unavailability = 'unplanned' WHERE name = 'server-01'"))
     mover.tick()
     (move,) = mover.moves()
-    assert move.waits is not None
-    assert move.waits.waits_for is WaitsFor.CAPACITY
-    client = http(mover)
-    shown = client.get("/v1/moves", params={"region": "west"}).json()["items"][0]["waits"]
-    assert (shown["waits_for"], shown["message"]) == ("Capacity", move.waits.message)
+    assert (move.status, move.reason) == (MoveStatus.CANCELLED, "may_not_leave")
+    for _ in range(2):
+        waiting = mover.server("server-00").waits
+        assert waiting is not None
+        assert waiting.waits_for is WaitsFor.CAPACITY
+        mover.tick()
+    assert len(mover.moves()) == 1, "it begins again only once its server may leave"
 
 
 def test_a_paused_mover_forgets_no_wait(swap: Mover) -> None:
