@@ -8,6 +8,7 @@ from datetime import datetime
 from libs.domain.departure_wait import DepartureWait
 from libs.domain.spare import LoanSummary
 from libs.domain.under_way import UnderWay
+from libs.domain.words import counted_are
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +27,7 @@ class UrgentSummary:
     @property
     def message(self) -> str:
         """Return the marks as a sentence for people."""
-        subject = "1 server is" if self.servers == 1 else f"{self.servers} servers are"
+        subject = counted_are(self.servers, "server")
         return (
             f"{subject} marked as urgent by {self.marked_by} ({self.reason}): where a plan sends a marked server, it "
             "leaves at once, even if only the embedded buffer spares it."

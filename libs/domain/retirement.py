@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from libs.domain.words import counted_are
+
 
 class RetirementScope(StrEnum):
     """The extent of a retirement."""
@@ -86,7 +88,7 @@ def condition_of(retirement: Retirement, now: datetime) -> RetirementCondition:
         lost = f" Servers of it were booked for later starts ({_named(r.booked)}): within a minute the condition Booked"
         lost += " of these reservations tells whether others can replace them."
     if not r.held and not r.moving:
-        message = f"{r.scope_name} {when}; its {r.servers} servers are empty, nothing is in the way.{lost}"
+        message = f"{r.scope_name} {when}; its {counted_are(r.servers, 'server')} empty, nothing is in the way.{lost}"
         return RetirementCondition(reason="Empty", message=message)
     names = _named(r.held)
     moving = f"{r.moving} of its servers have a move under way" if r.moving else ""

@@ -9,6 +9,11 @@ def counted(amount: float, one: str, many: str = "") -> str:
     return f"{said} {one if amount == 1 else many or one + 's'}"
 
 
+def counted_are(amount: int, one: str) -> str:
+    """Return an amount with its noun and verb, such as `1 rack is` or `2 racks are`."""
+    return f"{counted(amount, one)} {'is' if amount == 1 else 'are'}"
+
+
 def cost_units(amount: float) -> str:
     """Return an amount of cost units with its noun."""
     return counted(amount, "cost unit")

@@ -19,6 +19,7 @@ from libs.domain.policy import RegionPolicy
 from libs.domain.reservation import ROUNDING
 from libs.domain.verdict import Verdict
 from libs.domain.what_if import with_reservation
+from libs.domain.words import counted_are
 from libs.ras.admission import admit
 
 MAINTENANCE_S_MAX = 86400.0
@@ -108,10 +109,12 @@ def booking_of(one: Windowed, row: int, verdict: Verdict) -> NewBooking:
     is_promise = verdict.phase == "granted"
     start = moment(one.spec.starts_at) if one.spec.starts_at is not None else "its start"
     if is_promise:
-        message = f"{len(rows)} servers are booked for it. They join from {moment_of(one.window.from_s)} on, and cover "
+        joins = "It joins from {} on, and covers" if len(rows) == 1 else "They join from {} on, and cover"
+        message = f"{counted_are(len(rows), 'server')} booked for it. {joins.format(moment_of(one.window.from_s))} "
         message += f"{one.spec.capacity_rru:g} RRU when it starts at {start}."
     else:
-        message = f"Its start at {start} is no promise: {verdict.message} {len(rows)} servers are booked for it so far."
+        booked = f"{counted_are(len(rows), 'server')} booked for it so far."
+        message = f"Its start at {start} is no promise: {verdict.message} {booked}"
     return NewBooking(
         reservation_id=one.reservation_id,
         name=one.name,

@@ -12,6 +12,7 @@ from libs.domain.arrays import Floats, Ints
 from libs.domain.domain_kind import WorstDomain
 from libs.domain.fleet import FleetSnapshot
 from libs.domain.guest import number_name, unit_in_words
+from libs.domain.words import counted_are
 from libs.ras.hard_limits import has_limits, limits_in_words
 
 _ROUNDING_RRU = 1e-6
@@ -93,7 +94,7 @@ def describe_shortage(
     numbers = {"short_rru": short_rru, **more, "needed_servers": float(needed), "free_servers": float(free_servers)}
     booked = int((servers.booked & (servers.target < 0) & (rru[servers.hardware_type] > 0)).sum())
     if booked:
-        message += f" {booked} further free servers are booked for reservations that begin later."
+        message += f" {counted_are(booked, 'further free server')} booked for reservations that begin later."
         numbers["booked_servers"] = float(booked)
     return Shortage(
         reason="TooFewFreeServers" if free_servers else "NoFreeServers",

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from rich.console import Console
 from rich.table import Table
 
+from libs.domain.words import counted_are
 from services.cli.client import Client, Json
 
 
@@ -59,7 +60,7 @@ def read_summary(client: Client, region: str, *, refused: Mapping[str, int]) -> 
     undecided = sum(requests[kind][phase] for kind in requests for phase in ("submitted", "assessing"))
     troubles = [*errors]
     if undecided:
-        troubles.append(f"{undecided} requests are still undecided")
+        troubles.append(f"{counted_are(undecided, 'request')} still undecided")
     return Summary(
         requests=requests,
         refused=refused,
