@@ -1,7 +1,7 @@
 """Add `imported_rru` to reservations: the capacity that an imported one came with, which is promised to its owner.
 
 Processes of the previous version leave it null. So it is null too for what they import, and for a reservation that was
-resized before this migration. Of those, all that they ask for counts as promised until a request is granted.
+resized before this migration. All that such a reservation asks for counts as promised until a request is granted.
 """
 
 from __future__ import annotations
