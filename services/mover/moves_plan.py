@@ -106,7 +106,9 @@ def plan_moves(snapshot: MovesSnapshot, policy: MovePolicy, now: datetime) -> Mo
         due += let_go
         held_back = [move for move in departures.held_back if move not in let_go]
         if snapshot.idle is not None:  # all other ways were looked for
-            cancel += tuple(_end(move, None, None, MoveStatus.CANCELLED, "may_not_leave") for move in held_back)
+            # One whose step has failed keeps its attempts: a broken server must become a dead letter at some time.
+            first = [move for move in held_back if move.attempt == 1]
+            cancel += tuple(_end(move, None, None, MoveStatus.CANCELLED, "may_not_leave") for move in first)
         waits = plan_waits(snapshot, guard, chosen, held_back, going, sees_all=sees_all, now=now)
     due.sort(key=lambda move: (not move.from_buffer, move.due_at, move.move_id))
     if mover.probe_at is not None:

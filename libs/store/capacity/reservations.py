@@ -103,6 +103,9 @@ def update_spec(
     values = spec_columns(spec) | {"generation": generation + 1, "scheduled": scheduled}
     if spec.guest_of is not None:
         values |= guest_columns(tx, row.region_id, spec)
+    before = load_reservation(tx, reservation_id).spec
+    if (before.unit, before.rru) != (spec.unit, spec.rru):
+        values["imported_rru"] = None  # it was in other units
     # The servers that it has are brought to a new host profile by the mover, few at a time.
     values["profile_changed"] = sa.or_(reservations.c.profile_changed, reservations.c.host_profile != spec.host_profile)
     tx.execute(sa.update(reservations).where(reservations.c.reservation_id == reservation_id).values(values))

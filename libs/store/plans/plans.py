@@ -20,7 +20,7 @@ from libs.domain.fleet import FREE, FleetSnapshot, TargetPlan
 from libs.domain.page import Page
 from libs.domain.plan import Plan, PlanChange, PlanKind
 from libs.reconcile.errors import StaleGeneration, StalePlan
-from libs.reconcile.jobs import DRAW_REPLACEMENTS, MOVE
+from libs.reconcile.jobs import MOVE
 from libs.store.fleet.regions import load_region
 from libs.store.platform.database import Transaction
 from libs.store.platform.jobs import enqueue
@@ -144,7 +144,6 @@ def commit_plan(
     ).scalar_one()
     if kind is PlanKind.SOLVE:
         tx.execute(sa.update(regions).where(regions.c.region_id == region.region_id).values(target_plan_id=plan_id))
-        enqueue(tx, DRAW_REPLACEMENTS, snapshot.region)  # a lost server may have waited for one that is spare now
     enqueue(tx, MOVE, snapshot.region)
     return load_plan(tx, plan_id)
 

@@ -9,6 +9,7 @@ import numpy as np
 from libs.domain.arrays import Names
 from libs.domain.fleet import FleetSnapshot
 from libs.domain.region_image import RegionImage
+from libs.domain.reservation import ReservationKind
 from libs.domain.rru_catalogue import RegionCatalogue
 from libs.store.capacity.rru_catalogue import load_versions
 from libs.store.fleet.hardware_types import load_cost_units, load_sizes
@@ -33,19 +34,20 @@ def load_region_image(tx: Transaction, region_name: str) -> RegionImage:
         WHERE servers.region_id = %(region)s AND decommissioned_at IS NULL ORDER BY server_id"""
     current, target = (load_names(tx, deleted.format(binding=b), parameters) for b in ("current", "target"))
     catalogue = _catalogue(tx, parameters["region"], snapshot)
+    kinds = load_names(tx, f"SELECT kind {reservation}", parameters)
     new_name = _told_apart({*current, *target} - {None}, set(snapshot.reservations.name))
     return RegionImage(
         snapshot=snapshot,
         server_host_profile=load_names(tx, f"SELECT host_profile {server}", parameters),
         server_deleted_current=_renamed(current, new_name),
         server_deleted_target=_renamed(target, new_name),
-        reservation_kind=load_names(tx, f"SELECT kind {reservation}", parameters),
+        reservation_kind=kinds,
         reservation_unit=load_names(tx, f"SELECT unit {reservation}", parameters),
         reservation_owner=load_names(tx, f"SELECT owner {reservation}", parameters),
         reservation_host_profile=load_names(tx, f"SELECT host_profile {reservation}", parameters),
         reservation_class=_classes(load_names(tx, f"SELECT workload_class {reservation}", parameters), catalogue),
         reservation_follows=_follows(
-            load_names(tx, f"SELECT affinity_follows {reservation}", parameters), snapshot.reservations.name
+            load_names(tx, f"SELECT affinity_follows {reservation}", parameters), snapshot.reservations.name, kinds
         ),
         hardware_type_attributes=load_sizes(tx, snapshot.hardware_types),
         catalogue=catalogue,
@@ -58,11 +60,11 @@ def _classes(names: Names, catalogue: RegionCatalogue) -> Names:
     return np.array([name if name in present else None for name in names], object)
 
 
-def _follows(others: Names, names: Names) -> Names:
-    """Return the reservation that each reservation follows, (R,). One that is gone counts as none: a file has the last
-    shares all the same.
+def _follows(others: Names, names: Names, kinds: Names) -> Names:
+    """Return the reservation that each reservation follows, (R,). One that is gone, or that owners may not follow,
+    counts as none: a file has the last shares all the same.
     """
-    live = {*names}
+    live = {*names[kinds == ReservationKind.GUARANTEED]}
     return np.array([other if other in live else None for other in others], object)
 
 

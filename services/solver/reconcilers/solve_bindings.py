@@ -33,7 +33,7 @@ from libs.ras.waves.report import foretell
 from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
 from libs.reconcile.errors import StalePlan
-from libs.reconcile.jobs import SOLVE
+from libs.reconcile.jobs import DRAW_REPLACEMENTS, SOLVE
 from libs.store.capacity.coverage import load_coverage
 from libs.store.capacity.findings import record_findings
 from libs.store.capacity.followed_shares import follow_holdings
@@ -59,6 +59,7 @@ from libs.store.plans.solve_runs import (
     start_solve_run,
 )
 from libs.store.platform.database import Database
+from libs.store.platform.jobs import enqueue
 from services.solver.kept_bundles import keep_bundle
 from services.solver.phase_spans import PhaseSpans
 from services.solver.settings import SolverSettings
@@ -223,6 +224,11 @@ class SolveBindings:
                 raise RunGivenUp(f"solve run {solve_run_id} was given up while it ran")
             crash_point("solver.commit.before")
         crash_point("solver.commit.after")
+        if plan is not None:
+            # A lost server may have waited for one that is spare now. A transaction of its own: reports of failures
+            # hold servers and wait for the row of this job. If it is missed, the schedule asks within a minute.
+            with self.database.write() as tx:
+                enqueue(tx, DRAW_REPLACEMENTS, self.region)
         SOLVES.count(self.region, status.value, result.report.stopped_by)
         log.info("solve.done", region=self.region, solve_run_id=solve_run_id, status=status.value, **_figures(plan))
         return status

@@ -14,6 +14,7 @@ from libs.domain.departure_wait import WaitsFor
 from libs.domain.move import MoveStep, StepResult
 from libs.domain.spare import SPARES_MAX
 from libs.ras.waves.guard import Guard
+from services.mover.move_policy import MovePolicy
 from services.mover.moves_plan import MovesPlan, judge_outcome, plan_moves
 from tests.builders.moving_world import POLICY, T0, World, tick
 
@@ -396,24 +397,37 @@ def test_a_started_move_to_nowhere_waits_likewise_with_its_preempt() -> None:
     assert [move.server_id for move in plan_moves(world.snapshot(), POLICY, T0 + timedelta(seconds=1)).ask] == [3]
 
 
-def test_a_move_that_may_not_go_on_leaves_its_place_to_others() -> None:
-    """One has a server to spare and its move begins. Then One loses another server, so the move may not go on."""
+def begun_for_a_request(policy: MovePolicy) -> World:
+    """One has a server to spare, and its move to a waiting request begins. Then One loses another server."""
     world = World(
         current={1: 1, 2: 1, 3: 1, 4: 0},
-        in_use=set(),
         target={1: 2, 2: 1, 3: 1, 4: 3},
+        in_use=set(),
         msbs=4,
         survives=True,
-        profile={},
         promised={1: 1.0, 2: 3.0, 3: 1.0},
         granted={2: 0.0},
         down={4},
     )
-    policy, now = replace(POLICY, moves_max=1), T0
-    tick(world, policy, now, None)
+    tick(world, policy, T0, None)
     assert set(world.running) == {1}
     world.down = {3}
-    for _ in range(5):
-        now += timedelta(seconds=30)
-        tick(world, policy, now, None)
+    return world
+
+
+def test_a_move_that_may_not_go_on_leaves_its_place_to_others() -> None:
+    policy = replace(POLICY, moves_max=1)
+    world = begun_for_a_request(policy)
+    for k in range(1, 6):
+        tick(world, policy, T0 + timedelta(seconds=30 * k), None)
     assert world.current == {1: 1, 2: 1, 3: 1, 4: 3}
+    assert not world.running
+
+
+def test_a_move_whose_step_has_failed_keeps_its_attempts() -> None:
+    """Else no operator would hear of a broken server that its reservation can hardly spare."""
+    world = begun_for_a_request(POLICY)
+    world.running[1] = replace(world.running[1], attempt=2)
+    for k in range(1, 6):
+        tick(world, POLICY, T0 + timedelta(seconds=30 * k), None)
+    assert set(world.running) == {1}

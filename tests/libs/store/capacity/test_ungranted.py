@@ -1,11 +1,13 @@
 """Owners see which part of a reservation was granted."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 import sqlalchemy as sa
 
 from libs.domain.reservation import ReservationKind, ReservationSpec
+from libs.store.capacity.reservations import update_spec
 from libs.store.capacity.ungranted import load_ungranted, load_waiting
 from libs.store.fleet.regions import load_region
 from libs.store.platform.database import Database
@@ -68,6 +70,20 @@ def test_what_was_imported_stays_promised_while_its_resize_waits(
         assert load_waiting(tx, [reservation_id(fleet, "web")]) == {
             reservation_id(fleet, name): rru for name, rru in waits.items()
         }
+
+
+@pytest.mark.parametrize(("rru", "waits"), [(1.0, {"web": 2.0}), (0.25, {})])
+def test_what_was_imported_is_no_promise_in_other_units(
+    database: Database, rru: float, waits: dict[str, float]
+) -> None:
+    """2 RRU of 1 per server are 2 servers. Of 0.25 per server, they would be 8."""
+    fleet = stored(database, region_image(reservations={"web": SPEC}))
+    web = reservation_id(fleet, "web")
+    with database.write() as tx:
+        update_spec(tx, web, replace(SPEC, capacity_rru=3, rru={"hw-a": rru}), generation=1)
+    ask(database, [("resize", 3, "degraded")])
+    with database.snapshot() as tx:
+        assert load_waiting(tx, [web]) == {reservation_id(fleet, name): granted for name, granted in waits.items()}
 
 
 def test_all_is_promised_of_a_resize_that_an_older_version_accepted(database: Database) -> None:

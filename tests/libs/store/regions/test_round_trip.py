@@ -127,7 +127,11 @@ def test_a_region_comes_back_from_a_platform(database: Database, seed: int) -> N
     assert load_region(dump_region(found), name="west").catalogue == image.catalogue
 
 
-def test_the_files_have_the_last_shares_of_one_that_follows_a_reservation_that_is_gone(database: Database) -> None:
+@pytest.mark.parametrize("change", ["deleted_at = now()", "kind = 'shared_buffer'"])
+def test_the_files_have_the_last_shares_of_one_that_follows_what_files_cannot_name(
+    database: Database, change: str
+) -> None:
+    """The followed one is gone, or is a shared buffer. Files could name a buffer before."""
     specs = {
         "storage": ReservationSpec(capacity_rru=2, rru={"hw-a": 1.0}, survives_msb_loss=False),
         "web": ReservationSpec(capacity_rru=2, rru={"hw-a": 1.0}, survives_msb_loss=False, affinity_follows="storage"),
@@ -135,8 +139,9 @@ def test_the_files_have_the_last_shares_of_one_that_follows_a_reservation_that_i
     stored(database, region_image(datacenters=2, msbs=4, reservations=specs, current={"server-00": "storage"}))
     with database.write() as tx:
         follow_holdings(tx, regions.load_region(tx, "west").region_id)
-        tx.execute(sa.text("UPDATE reservations SET deleted_at = now() WHERE name = 'storage'"))
+        tx.execute(sa.text(f"UPDATE reservations SET {change} WHERE name = 'storage'"))
     with database.snapshot() as tx:
         image = load_region(dump_region(load_region_image(tx, "west")), name="west")
-    assert image.reservation_follows.tolist() == [None]
-    assert image.snapshot.reservations.affinity_share.tolist() == [[1.0, 0.0]]
+    web = image.snapshot.reservations.name.tolist().index("web")
+    assert image.reservation_follows[web] is None
+    assert image.snapshot.reservations.affinity_share[web].tolist() == [1.0, 0.0]

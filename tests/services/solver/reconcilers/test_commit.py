@@ -9,17 +9,20 @@ import pytest
 import sqlalchemy as sa
 
 from libs.domain.fleet import FREE, FleetSnapshot, TargetPlan
+from libs.domain.job import Job
 from libs.domain.plan import PlanKind, SolveRun, SolveStatus
 from libs.domain.reservation import Coverage, ReservationSpec
 from libs.domain.reservation_phase import ReservationPhase
 from libs.domain.unavailability import Unavailability, UnavailabilityScope
 from libs.reconcile.clock import SystemClock
+from libs.reconcile.jobs import DRAW_REPLACEMENTS, MOVE
 from libs.store.capacity.coverage import load_coverage
 from libs.store.capacity.reservations import delete_reservation, load_reservation, update_spec
 from libs.store.fleet.unavailability_events import open_event
 from libs.store.plans.plans import commit_plan, commit_release, load_plan
 from libs.store.plans.solve_runs import list_solve_runs
 from libs.store.platform.database import Database
+from libs.store.platform.jobs import list_jobs
 from services.mover.reconcilers.draw_replacements import DrawReplacements
 from services.solver.reconcilers import solve_bindings
 from services.solver.reconcilers.solve_bindings import SolveBindings
@@ -94,6 +97,16 @@ def fail(database: Database, *servers: str) -> None:
                 actor="health",
                 now=NOW,
             )
+
+
+def jobs_of(database: Database) -> list[Job]:
+    with database.snapshot() as tx:
+        return list(list_jobs(tx).items)
+
+
+def forget_jobs(database: Database) -> None:
+    with database.write() as tx:
+        tx.execute(sa.text("DELETE FROM jobs"))
 
 
 @pytest.fixture
@@ -186,6 +199,15 @@ def test_what_is_sound_without_the_changed_servers_is_committed(database: Databa
     assert (after.get("server-01"), after["server-03"], after["server-00"]) == (None, "db", "web")
     assert run.report is not None
     assert (run.report["changes"], run.report["terms"]["moved_idle"]) == (2, 1)
+
+
+@pytest.mark.usefixtures("pair")
+def test_a_solve_that_may_have_filled_a_buffer_asks_for_replacements(database: Database, solve) -> None:
+    """Reports of failures hold servers and wait for the row of that job, so the commit has not locked it."""
+    solve({"server-02": "web"}, lambda *_: forget_jobs(database))
+    asked_at = {job.kind: job.created_at for job in jobs_of(database)}
+    assert asked_at.keys() == {MOVE, DRAW_REPLACEMENTS}
+    assert asked_at[DRAW_REPLACEMENTS] > asked_at[MOVE], "in a transaction of its own, after that of the plan"
 
 
 @pytest.mark.usefixtures("pair")
