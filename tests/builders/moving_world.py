@@ -18,7 +18,7 @@ from libs.domain.moves_snapshot import MovesSnapshot, WaitingServers
 from libs.domain.spare import IdleServers, Loan, LoanAct, Spare
 from libs.reconcile.call_retries import Backoff
 from services.mover.move_policy import MovePolicy
-from services.mover.moves_plan import judge_outcome, plan_moves
+from services.mover.moves_plan import MovesPlan, judge_outcome, plan_moves
 from tests.builders.moving_fleet import Fleet
 
 MOVER = Mover(region="r")
@@ -362,3 +362,21 @@ def running(**other: object) -> RunningMove:
 
 def _ints(values: Iterable[int]) -> Ints:
     return np.array(list(values), np.int64)
+
+
+def survives(world: World, r: int) -> float:
+    """Return the RRU that r holds in the world after the worst loss of an MSB or a block, by the real servers."""
+    return left_of(world, [s for s, owners in world.fleet.owners.items() if r in owners])
+
+
+def numbers(plan: MovesPlan) -> dict[str, int]:
+    """Return how many servers wait to leave each reservation."""
+    assert plan.waits is not None
+    return {wait.reservation: wait.servers for wait in plan.waits.now.values()}
+
+
+def left_of(world: World, servers: list[int]) -> float:
+    """Return how many of the servers are left after the worst loss of an MSB, or of a block if blocks are survived."""
+    kinds = 2 if world.blocks and world.survives_block else 1
+    lost = [(k, world.place(s)[k]) for s in servers for k in range(kinds)]
+    return float(min((sum(world.place(s)[k] != d for s in servers) for k, d in lost), default=0))

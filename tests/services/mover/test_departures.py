@@ -14,15 +14,8 @@ from libs.domain.departure_wait import WaitsFor
 from libs.domain.move import MoveStep, StepResult
 from libs.domain.spare import SPARES_MAX
 from libs.ras.waves.guard import Guard
-from services.mover.move_policy import MovePolicy
 from services.mover.moves_plan import MovesPlan, judge_outcome, plan_moves
-from tests.builders.moving_world import POLICY, T0, World, tick
-
-
-def numbers(plan: MovesPlan) -> dict[str, int]:
-    """Return how many servers wait to leave each reservation."""
-    assert plan.waits is not None
-    return {wait.reservation: wait.servers for wait in plan.waits.now.values()}
+from tests.builders.moving_world import POLICY, T0, World, left_of, numbers, survives, tick
 
 
 @st.composite
@@ -126,54 +119,6 @@ def test_so_does_the_move_of_such_a_server_that_started_before_others_failed() -
         world.down.add(4)
         plan = plan_moves(world.snapshot(), POLICY, T0 + timedelta(seconds=1))
         assert [move.server_id for move in plan.ask] == ([3] if asked else [])
-
-
-def swapped(survives: bool) -> World:
-    """The first reservation, which was granted 3 of its 4 RRU, and the second one exchange a server in each of two
-    MSBs.
-    """
-    at = {1: 1, 2: 1, 3: 1, 4: 1, 5: 2, 6: 2, 7: 2, 8: 2}
-    to = at | {1: 2, 2: 2, 5: 1, 6: 1}
-    return World(current=at, target=to, in_use=set(), msbs=4, promised={1: 3.0, 2: 3.0}, survives=survives, profile={})
-
-
-def test_in_an_exchange_with_a_waiting_request_its_servers_leave_first() -> None:
-    """The granted reservation survives the loss of an MSB throughout, and no approval is needed."""
-    world, now = swapped(survives=True), T0
-    world.granted = {2: 0.0}
-    started = {start.server_id for start in plan_moves(world.snapshot(), POLICY, T0).start}
-    assert started == {5, 6}
-    for _ in range(60):
-        if tick(world, POLICY, now, None):
-            break
-        assert survives(world, 1) >= 3.0
-        now += timedelta(seconds=1)
-    assert world.current == world.target
-
-
-def test_a_waiting_request_takes_nothing_from_what_another_reservation_survives() -> None:
-    """Its servers are down. So none comes, and without a grant for the other one none leaves the first at *hold*."""
-    for granted, started in (({2: 0.0}, set()), ({}, {1, 2}), ({1: 2.0, 2: 0.0}, {1, 2})):
-        world = swapped(survives=True)
-        world.down, world.granted = {5, 6}, granted
-        plan = plan_moves(world.snapshot(), POLICY, T0)
-        assert {start.server_id for start in plan.start} <= started
-        assert bool(plan.start) == bool(started)
-        assert numbers(plan)["r1"] == 2 - len(plan.start)
-
-
-def test_what_was_granted_to_a_request_that_waits_for_more_is_kept() -> None:
-    world = swapped(survives=False)
-    world.promised[2], world.granted = 4.0, {2: 3.0}
-    plan = plan_moves(world.snapshot(), POLICY, T0)
-    assert {start.server_id for start in plan.start} == {1, 5}, "each can spare one"
-
-
-def test_among_themselves_requests_that_wait_keep_what_they_hold() -> None:
-    world = swapped(survives=False)
-    world.promised, world.granted = {1: 4.0, 2: 4.0}, {1: 0.0, 2: 0.0}
-    plan = plan_moves(world.snapshot(), POLICY, T0)
-    assert (plan.start, numbers(plan)) == ((), {"r1": 2, "r2": 2})
 
 
 def test_a_move_that_started_waits_with_its_preempt_where_servers_failed_since() -> None:
@@ -304,18 +249,6 @@ def exchanges_with_spares(draw: st.DrawFn) -> World:
     return world
 
 
-def survives(world: World, r: int) -> float:
-    """Return the RRU that r holds in the world after the worst loss of an MSB or a block, by the real servers."""
-    return left_of(world, [s for s, owners in world.fleet.owners.items() if r in owners])
-
-
-def left_of(world: World, servers: list[int]) -> float:
-    """Return how many of the servers are left after the worst loss of an MSB, or of a block if blocks are survived."""
-    kinds = 2 if world.blocks and world.survives_block else 1
-    lost = [(k, world.place(s)[k]) for s in servers for k in range(kinds)]
-    return float(min((sum(world.place(s)[k] != d for s in servers) for k, d in lost), default=0))
-
-
 @given(exchanges_with_spares(), st.data())
 @settings(max_examples=200, deadline=None)
 def test_an_exchange_goes_through_spares_and_keeps_what_survives(world: World, data: st.DataObject) -> None:
@@ -395,39 +328,3 @@ def test_a_started_move_to_nowhere_waits_likewise_with_its_preempt() -> None:
         assert plan_moves(world.snapshot(), POLICY, T0 + timedelta(seconds=1)).ask == ()
     world.down.remove(7)
     assert [move.server_id for move in plan_moves(world.snapshot(), POLICY, T0 + timedelta(seconds=1)).ask] == [3]
-
-
-def begun_for_a_request(policy: MovePolicy) -> World:
-    """One has a server to spare, and its move to a waiting request begins. Then One loses another server."""
-    world = World(
-        current={1: 1, 2: 1, 3: 1, 4: 0},
-        target={1: 2, 2: 1, 3: 1, 4: 3},
-        in_use=set(),
-        msbs=4,
-        survives=True,
-        promised={1: 1.0, 2: 3.0, 3: 1.0},
-        granted={2: 0.0},
-        down={4},
-    )
-    tick(world, policy, T0, None)
-    assert set(world.running) == {1}
-    world.down = {3}
-    return world
-
-
-def test_a_move_that_may_not_go_on_leaves_its_place_to_others() -> None:
-    policy = replace(POLICY, moves_max=1)
-    world = begun_for_a_request(policy)
-    for k in range(1, 6):
-        tick(world, policy, T0 + timedelta(seconds=30 * k), None)
-    assert world.current == {1: 1, 2: 1, 3: 1, 4: 3}
-    assert not world.running
-
-
-def test_a_move_whose_step_has_failed_keeps_its_attempts() -> None:
-    """Else no operator would hear of a broken server that its reservation can hardly spare."""
-    world = begun_for_a_request(POLICY)
-    world.running[1] = replace(world.running[1], attempt=2)
-    for k in range(1, 6):
-        tick(world, POLICY, T0 + timedelta(seconds=30 * k), None)
-    assert set(world.running) == {1}
