@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import gc
+import os
 import sys
 from typing import Annotated
 
@@ -270,6 +271,7 @@ _PARSERS_STATUS = 2
 def start() -> None:
     """Entry point of the console script: `main`, with time limits that count from the start of the process."""
     count_from(process_began())
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # its second thread spins on the processor of a solver
     atexit.register(gc.freeze)  # or the interpreter looks for cycles in all memory before it ends, for 0.4 s of a solve
     main()
 

@@ -16,7 +16,7 @@ import services
 from libs.reconcile.environment import SECRETS_DIR
 
 ROOT = Path(__file__).parents[2]
-OF_OTHERS = {SECRETS_DIR, "MALLOC_ARENA_MAX"}
+OF_OTHERS = {SECRETS_DIR, "MALLOC_ARENA_MAX", "OPENBLAS_NUM_THREADS"}
 """Variables that no settings class declares."""
 
 

@@ -6,7 +6,7 @@ import math
 
 from libs.assignment.kernels.jit import callee, part
 from libs.assignment.solvers.portfolio.steps.network import CLIP, LIMIT, MOST, STEP, Network
-from libs.assignment.solvers.portfolio.steps.state import State
+from libs.assignment.solvers.portfolio.steps.state import APART, NONE, State
 
 FITS = 5e-11
 """Relative tolerance of limits: half of repair.py's."""
@@ -24,6 +24,9 @@ def pass_on(n: Network, s: State, column: int, by: float) -> None:
         e = n.element[entry]
         s.change[e] += n.by[entry] * by
         first = n.first[e]
+        if n.function[e] == MOST and s.after[e] == APART:
+            s.after[e] = s.head[first]
+            s.head[first] = e
         if s.marked[first] == 0:
             s.marked[first] = 1
             depth = n.depth[e]
@@ -61,9 +64,7 @@ def cost_of(n: Network, s: State, moves: int) -> float:
             if function == CLIP:
                 y = min(max(x, n.low[e]), n.high[e])
             elif function == MOST:
-                y = x
-                for other in range(e + 1, n.last[e]):
-                    y = max(y, s.x[other] + s.change[other])
+                y = largest(n, s, e)
             elif function == STEP:
                 y = 1.0 if x > n.low[e] else 0.0
             else:
@@ -77,15 +78,51 @@ def cost_of(n: Network, s: State, moves: int) -> float:
     return total if fits else math.inf
 
 
+@part
+def largest(n: Network, s: State, first: int) -> float:
+    """Return the largest argument of a maximum under the change: of its changed elements, and of the others."""
+    y, e = -math.inf, s.head[first]
+    while e != NONE:
+        y = max(y, s.x[e] + s.change[e])
+        e = s.after[e]
+    top, second = s.top[first], s.second[first]
+    if s.after[top] == APART:
+        y = max(y, s.x[top])
+    elif second != NONE and s.after[second] == APART:
+        y = max(y, s.x[second])
+    else:
+        for e in range(first, n.last[first]):
+            y = max(y, s.x[e] + s.change[e])
+    return y
+
+
+@callee
+def rank(n: Network, s: State, first: int) -> None:
+    """Find the two largest arguments of a maximum."""
+    top, second = first, NONE
+    for e in range(first + 1, n.last[first]):
+        if s.x[e] > s.x[top]:
+            top, second = e, top
+        elif second == NONE or s.x[e] > s.x[second]:
+            second = e
+    s.top[first], s.second[first] = top, second
+
+
 @callee
 def drop(n: Network, s: State) -> None:
     """Discard the recorded change."""
     for depth in range(1, n.depths):
         for k in range(s.listed[depth]):
-            e = s.list[depth * n.elements + k]
-            s.marked[e] = 0
-            for other in range(e, n.last[e]):
-                s.change[other] = 0.0
+            first = s.list[depth * n.elements + k]
+            s.marked[first] = 0
+            s.change[first] = 0.0
+            e = s.head[first]
+            while e != NONE:
+                s.change[e] = 0.0
+                after = s.after[e]
+                s.after[e] = APART
+                e = after
+            s.head[first] = NONE
         s.listed[depth] = 0
     s.makes[0] = 0
 
@@ -97,9 +134,15 @@ def keep(n: Network, s: State) -> None:
         s.value[s.made[k]] += s.by[k]
     for depth in range(1, n.depths):
         for k in range(s.listed[depth]):
-            e = s.list[depth * n.elements + k]
-            for other in range(e, n.last[e]):
-                s.x[other] += s.change[other]
+            first = s.list[depth * n.elements + k]
+            if n.function[first] == MOST:
+                e = s.head[first]
+                while e != NONE:
+                    s.x[e] += s.change[e]
+                    e = s.after[e]
+                rank(n, s, first)
+            else:
+                s.x[first] += s.change[first]
     drop(n, s)
 
 

@@ -24,7 +24,7 @@ VISITS = 2_000_000
 """Number of classes and counts that single steps look at between two checks of the clock."""
 TRIES = 500_000
 """Number of changes evaluated in double steps between two checks of the clock."""
-PATIENCE, PATIENCE_MIN = 10, 20_000_000
+PATIENCE, PATIENCE_MIN = 10, 5_000_000
 """Number of changes, per count and at least, that must together save what the caller of a descent asks for."""
 EARLY, EARLY_MIN = 20, 2_000_000
 """Number of changes, per count and at least, after which the cost of a long descent is within a percent of its end."""

@@ -12,8 +12,8 @@ import math
 
 from libs.assignment.kernels.jit import callee, compiled, part
 from libs.assignment.language.arrays import Floats, Ints
-from libs.assignment.solvers.portfolio.steps.change import try_one
-from libs.assignment.solvers.portfolio.steps.network import Network
+from libs.assignment.solvers.portfolio.steps.change import rank, try_one
+from libs.assignment.solvers.portfolio.steps.network import MOST, Network
 from libs.assignment.solvers.portfolio.steps.state import State, borrow_network, borrow_state
 
 
@@ -21,6 +21,9 @@ from libs.assignment.solvers.portfolio.steps.state import State, borrow_network,
 def measure(n: Network, s: State) -> None:
     """Compute all margins."""
     n, s = borrow_network(n), borrow_state(s)
+    for e in range(n.elements):
+        if n.function[e] == MOST and n.first[e] == e:
+            rank(n, s, e)
     for container in range(n.containers):
         refresh(n, s, container)
 
@@ -29,13 +32,22 @@ def measure(n: Network, s: State) -> None:
 def refresh(n: Network, s: State, container: int) -> None:
     """Update the margins of a container's counts, and the best steps of their classes."""
     s.waiting[container] = 1
-    for at in range(n.containers_at[container], n.containers_at[container + 1]):
-        q = n.of_container[at]
-        more = try_one(n, s, q, 1.0) if s.value[q] < n.most[q] - 0.5 else math.inf
-        less = try_one(n, s, q, -1.0) if s.value[q] > n.least[q] + 0.5 else math.inf
-        if more != s.more[q] or less != s.less[q]:  # else the tournaments, which take longer, stay the same
-            s.more[q], s.less[q] = more, less
-            enter(n, s, q)
+    for group in range(n.groups_at[container], n.groups_at[container + 1]):
+        one_more = one_less = math.nan
+        for at in range(n.group_at[group], n.group_at[group + 1]):
+            q = n.of_group[at]
+            more = less = math.inf
+            if s.value[q] < n.most[q] - 0.5:
+                if math.isnan(one_more):
+                    one_more = try_one(n, s, q, 1.0)
+                more = one_more
+            if s.value[q] > n.least[q] + 0.5:
+                if math.isnan(one_less):
+                    one_less = try_one(n, s, q, -1.0)
+                less = one_less
+            if more != s.more[q] or less != s.less[q]:  # else the tournaments, which take longer, stay the same
+                s.more[q], s.less[q] = more, less
+                enter(n, s, q)
 
 
 @callee

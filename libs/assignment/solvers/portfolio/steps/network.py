@@ -32,6 +32,7 @@ from libs.assignment.model.piecewise import Pieces
 from libs.assignment.model.positive_part import PositiveParts
 from libs.assignment.model.shared_sums import Sums
 from libs.assignment.model.step import Steps
+from libs.assignment.solvers.portfolio.steps.alike import alike
 from libs.mip.model import Model
 
 CLIP, STEP, CEIL, MOST, LIMIT = range(5)
@@ -49,7 +50,8 @@ class Network(NamedTuple):
     cost, least, most     (C,)   of the columns, and their bounds
     kind, container       (Q,)
     kinds_at, of_kind     (K + 1,), (Q,)  counts by class; place (Q,): position of a count among those of its class
-    containers_at, of_container          likewise by container
+    groups_at, group_at, of_group  (S + 1,), (G + 1,), (Q,)  groups of alike counts by container, and counts by group:
+                                   see alike.py
     """
 
     elements: int
@@ -75,8 +77,9 @@ class Network(NamedTuple):
     kinds_at: Ints
     of_kind: Ints
     place: Ints
-    containers_at: Ints
-    of_container: Ints
+    groups_at: Ints
+    group_at: Ints
+    of_group: Ints
 
 
 class _Parts:
@@ -135,7 +138,8 @@ def network_of(lowered: Lowered, model: Model) -> Network:
     first[most], last[most] = begins[np.cumsum(new) - 1], ends[np.cumsum(new) - 1]
     by_column = csc(matrix)
     kinds_at = _starts(lowered.kind, len(lowered.classes.size))
-    of_kind, of_container = (np.argsort(each, kind="stable") for each in (lowered.kind, lowered.container))
+    of_kind = np.argsort(lowered.kind, kind="stable")
+    of_group, group_at = alike(by_column, model.cost[:counts], lowered.container)
     return Network(
         elements=len(out),
         depths=int(depth.max(initial=0)) + 1,
@@ -160,8 +164,9 @@ def network_of(lowered: Lowered, model: Model) -> Network:
         kinds_at=kinds_at,
         of_kind=of_kind.astype(np.int64),
         place=np.argsort(of_kind).astype(np.int64) - kinds_at[lowered.kind],
-        containers_at=_starts(lowered.container, len(lowered.problem.containers)),
-        of_container=of_container.astype(np.int64),
+        groups_at=_starts(lowered.container[of_group[group_at[:-1]]], len(lowered.problem.containers)),
+        group_at=group_at,
+        of_group=of_group,
     )
 
 

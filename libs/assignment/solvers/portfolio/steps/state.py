@@ -13,6 +13,10 @@ from libs.assignment.solvers.portfolio.steps.network import Network
 
 MOVES_MAX = 4
 """Most counts that one change begins with."""
+NONE, APART = -1, -2
+"""No element, and an element on no list."""
+WAYS = 4
+"""Steps kept for each group of alike counts: two that take, and two that give."""
 
 
 class State(NamedTuple):
@@ -21,6 +25,9 @@ class State(NamedTuple):
     value, x          (C,), (E,)
     change            (E,)  of the arguments, in the change under trial; 0 between changes
     marked            (E,)  1 if an element, or a maximum's first, is on the list of elements to visit
+    head, after       (E,)  the changed elements of a maximum, as a list: that of its first element begins it, and each
+                      has the one after it; NONE: the end. `after` of an unchanged element is APART
+    top, second       (E,)  of a maximum's first element, the two elements with the largest arguments; NONE: only one
     list, listed      (D E,), (D,)  elements to visit, E places for each depth, and their number
     made, by, makes   (C,), (C,), (1,)  changed columns, their changes, and their number
     move, amount      (MOVES_MAX,)  counts that the change begins with
@@ -30,6 +37,8 @@ class State(NamedTuple):
     giver, taker      (2 K,)  of each class the two counts that give, and that take, one object at the least cost; -1:
                       none
     waiting           (S,)  1 if margins have changed since the last visit of a container
+    best, paid        (WAYS groups of a container,)  of each group of alike counts the two that take one object at the
+                      least cost outside the container, and the two that give one; -1: none; and these costs
     tried             (1,)  number of evaluated changes
     """
 
@@ -37,6 +46,10 @@ class State(NamedTuple):
     x: Floats
     change: Floats
     marked: Ints
+    head: Ints
+    after: Ints
+    top: Ints
+    second: Ints
     list: Ints
     listed: Ints
     made: Ints
@@ -52,6 +65,8 @@ class State(NamedTuple):
     giver: Ints
     taker: Ints
     waiting: Ints
+    best: Ints
+    paid: Floats
     tried: Ints
 
 
@@ -64,6 +79,10 @@ def state_of(n: Network, value: Floats) -> State:
         x=n.constant + np.bincount(n.element, n.by * value[column], elements),
         change=np.zeros(elements),
         marked=np.zeros(elements, dtype=np.int64),
+        head=np.full(elements, NONE),
+        after=np.full(elements, APART),
+        top=np.full(elements, NONE),
+        second=np.full(elements, NONE),
         list=np.zeros(n.depths * len(n.out), dtype=np.int64),
         listed=np.zeros(n.depths, dtype=np.int64),
         made=np.zeros(columns + MOVES_MAX, dtype=np.int64),
@@ -79,6 +98,8 @@ def state_of(n: Network, value: Floats) -> State:
         giver=np.full(2 * kinds, -1),
         taker=np.full(2 * kinds, -1),
         waiting=np.ones(n.containers, dtype=np.int64),
+        best=np.full(WAYS * int(np.diff(n.groups_at).max(initial=0)), -1),
+        paid=np.full(WAYS * int(np.diff(n.groups_at).max(initial=0)), np.inf),
         tried=np.zeros(1, dtype=np.int64),
     )
 
@@ -110,8 +131,9 @@ def borrow_network(n: Network) -> Network:
         pointer(n.kinds_at),
         pointer(n.of_kind),
         pointer(n.place),
-        pointer(n.containers_at),
-        pointer(n.of_container),
+        pointer(n.groups_at),
+        pointer(n.group_at),
+        pointer(n.of_group),
     )
 
 
@@ -123,6 +145,10 @@ def borrow_state(s: State) -> State:
         pointer(s.x),
         pointer(s.change),
         pointer(s.marked),
+        pointer(s.head),
+        pointer(s.after),
+        pointer(s.top),
+        pointer(s.second),
         pointer(s.list),
         pointer(s.listed),
         pointer(s.made),
@@ -138,5 +164,7 @@ def borrow_state(s: State) -> State:
         pointer(s.giver),
         pointer(s.taker),
         pointer(s.waiting),
+        pointer(s.best),
+        pointer(s.paid),
         pointer(s.tried),
     )
