@@ -75,6 +75,29 @@ def add_power_balance(snapshot: FleetSnapshot, problem: Problem, rows: Indices) 
         problem.add_goal(balance, weight=price / len(STEPS), priority=OBJECTIVE, normalise=False)
 
 
+def add_kept_power(snapshot: FleetSnapshot, problem: Problem, rows: Indices, planned: Indices) -> None:
+    """Add constraints so that no domain above its limit draws more than by the plan `planned` (S,), which may have
+    brought it down. A part of a region states no repairs, and its servers count in full until they have left.
+    """
+    power = snapshot.power
+    if power is None or not power.limits:
+        return
+    free_w = power.gain_w[snapshot.servers.hardware_type]
+    least = by_limit(snapshot, np.where(planned < 0, free_w, 0.0))
+    for one in tight_kinds(snapshot, above=True):
+        where = _add_places(problem, f"{one.kind} above its power limit in the plan", one, rows)
+        _add_dimension(problem, POWER_KW, free_w[rows] / W_PER_KW)
+        kept = GroupCountSpec(
+            name=where,
+            partition=where,
+            scope=_add_free(problem),
+            dimension=POWER_KW,
+            limit=Limit(groups=least[one.rows] / W_PER_KW),
+            bound=CountBound.MIN,
+        )
+        problem.add_constraint(kept)
+
+
 def _add_repairs(snapshot: FleetSnapshot, problem: Problem, rows: Indices) -> None:
     power = snapshot.power
     assert power is not None

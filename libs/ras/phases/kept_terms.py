@@ -21,13 +21,15 @@ from libs.assignment import (
 from libs.domain.arrays import Bools, Floats, Indices
 from libs.domain.fleet import FleetSnapshot
 from libs.domain.locality import further_domains
-from libs.domain.power_use import beyond_w
+from libs.domain.power import ROUNDING_W
+from libs.domain.power_use import beyond_w, by_limit, drawn_w, room_w
 from libs.domain.resources import Measure
 from libs.plan_check.hard_limits import excess
 from libs.plan_check.regression import by_place, left_each
 from libs.ras.evaluate import Coverage, above_share, coverage_of, surplus_servers
 from libs.ras.statement_locality import add_kept_locality
 from libs.ras.statement_names import COUNT, MSB, RESERVATION, RRU, capacity_name, dimension_of
+from libs.ras.statement_power import add_kept_power
 
 _ROUNDING = 1e-6
 
@@ -42,6 +44,7 @@ def add_kept_terms(snapshot: FleetSnapshot, problem: Problem, planned: Indices) 
         load[r,d] >= min((A[r,d] - theta) C[r], planned load[r,d])
         held[r] <= max(planned held[r], max C[r] / max_t V[r,t])         for all r                         surplus
         domains[r,k] <= max(planned, preferred[r,k])                     for all r, kinds k                locality
+        W[d] <= planned W[d]                                             for all domains d above a limit on power
 
     `problem` is a statement of `snapshot`, which is in cost units.
     """
@@ -73,7 +76,9 @@ def add_kept_terms(snapshot: FleetSnapshot, problem: Problem, planned: Indices) 
         limit=Limit(items=np.maximum(held, snapshot.fewest_servers)),
     )
     problem.add_constraint(surplus)
-    add_kept_locality(snapshot, problem, np.flatnonzero(snapshot.servers.lasting).astype(np.int32), planned)
+    rows = np.flatnonzero(snapshot.servers.lasting).astype(np.int32)
+    add_kept_locality(snapshot, problem, rows, planned)
+    add_kept_power(snapshot, problem, rows, planned)
 
 
 def _add_capacity(snapshot: FleetSnapshot, problem: Problem, measure: Measure, left: Floats) -> None:
@@ -157,11 +162,14 @@ def worse_off(snapshot: FleetSnapshot, before: Indices, after: Indices) -> Bools
     """Return a (R,) mask of the reservations for which a term grows from the plan `before` to the plan `after`.
 
     The terms are expressions 3, 4, 6 and 7, the surplus and locality, by definition and without a solver. All
-    reservations count as worse off if `after` breaks hard limits more, or a limit on power. `snapshot` is in cost
-    units.
+    reservations count as worse off if `after` breaks hard limits more, or a limit on power, or if a domain above its
+    limit draws more. `snapshot` is in cost units.
     """
     q = snapshot.reservations
     if excess(snapshot, after) > excess(snapshot, before) + _ROUNDING or beyond_w(snapshot, after).any():
+        return np.ones(len(q), bool)
+    draws, drew = (by_limit(snapshot, drawn_w(snapshot, binding >= 0)) for binding in (after, before))
+    if ((room_w(snapshot) < 0) & (draws > drew + ROUNDING_W)).any():
         return np.ones(len(q), bool)
     was, now = _terms(snapshot, before), _terms(snapshot, after)
     return np.asarray((now > was + _ROUNDING * np.maximum(1.0, was)).any(1))

@@ -268,3 +268,15 @@ def test_a_request_gets_what_its_domains_can_feed_and_hears_of_the_limit():
 def test_variance_counts_msbs_with_watts_only():
     assert variance_of(np.array([0.0, 50.0, 100.0]), np.array([0.0, 100.0, 100.0])) == pytest.approx(0.0625)
     assert variance_of(np.zeros(2), np.zeros(2)) is None
+
+
+@COLUMNS
+def test_later_phases_take_no_server_back_into_a_domain_above_its_limit(columns):
+    # Any server of r0 is above the limit of its rack. So the phase of racks looks at r0, and staying would cost no move.
+    plain = region(msb_datacenter=(0, 0), servers=[(0, 0, 0), (1, 0)], capacity=[1], survives=[False], rack_limit=[0.5])
+    snapshot = powered(plain, ("MSB", "msb-0", 200.0))
+    found = plan_target_bindings(snapshot, Limits(exact_columns_max=columns))
+    assert [one.phase for one in found.report.phases] == ["racks"]
+    assert found.plan.target.tolist() == [FREE, 0]
+    assert excess(snapshot, found.plan.target) == 0
+    assert found.report.lower_bound <= found.report.score.total_without_rack + 1e-6
