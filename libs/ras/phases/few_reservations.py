@@ -7,10 +7,14 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from libs.domain.arrays import Indices
+from libs.domain.domain_limits import MSB
 from libs.domain.fleet import FREE, FleetSnapshot
+from libs.domain.limited_kinds import limited_kinds
 from libs.domain.power_balance import as_part
 from libs.domain.power_use import joining_w, room_w
 from libs.domain.uplinks import left_to
+from libs.plan_check.hard_limits import servers_by_domain
+from libs.plan_check.regression import by_place
 from libs.ras.server_classes import Index
 from libs.ras.single_reservation import with_servers
 from libs.ras.zones import Zones, choose_zones
@@ -23,7 +27,8 @@ class FewReservations:
     A plan for them touches no other reservation. A server that the plan took from another reservation is free here: its
     departure is decided.
 
-    snapshot  the cut region, in cost units and without a churn budget. Its targets are those before the plan
+    snapshot  the cut region, in cost units and without a churn budget. Its targets are those before the plan. Where a
+              kind has one domain, its hard limits allow what the plan has there
     rows      (N,) int  the row of each server in the whole region
     chosen    (F,) int  the reservations in the whole region, rising
     planned   (N,) int  the reservation of each server in the plan, counted as in `snapshot`; FREE if it has none
@@ -58,6 +63,7 @@ class FewReservations:
         )
         planned, stay = number[target[rows]], np.ones(len(kept), bool)
         zones = choose_zones(few, planned, stay=stay)
+        few = _with_planned_limits(few, planned)
         return cls(snapshot=few.in_cost_units(), rows=rows, chosen=kept, planned=planned, zones=zones)
 
     def in_whole(self, target: Indices, found: Indices) -> Indices:
@@ -65,3 +71,24 @@ class FewReservations:
         whole = target.copy()
         whole[self.rows] = np.append(self.chosen, FREE)[found]
         return whole
+
+
+def _with_planned_limits(few: FleetSnapshot, planned: Indices) -> FleetSnapshot:
+    """Return the snapshot in which hard limits on each domain of a kind allow what the plan has, if the kind has one
+    domain.
+
+    The plan may keep a binding that breaks such a limit. All of a reservation's servers are in the domain, so this
+    limit and what the reservation may not lose of the plan would exclude each other.
+    """
+    q, capacity = few.reservations, few.reservations.capacity_rru
+    limits, msb_share = q.domain_limits.copy(), q.msb_share_max
+    for kind in limited_kinds(few):
+        if len(kind.domains) == 1:
+            held = servers_by_domain(few, kind, planned)[:, 0]
+            load = by_place(few, planned, kind.of, 1)[:, 0]
+            share = np.divide(load, capacity, out=np.zeros(len(q)), where=capacity > 0)
+            limits[:, kind.column, 1] = np.maximum(limits[:, kind.column, 1], held)
+            limits[:, kind.column, 2] = np.maximum(limits[:, kind.column, 2], share)
+            if kind.kind == MSB:
+                msb_share = np.maximum(msb_share, share)
+    return replace(few, reservations=replace(q, domain_limits=limits, msb_share_max=msb_share))

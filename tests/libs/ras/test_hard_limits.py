@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from libs.assignment import Limits
+from libs.domain.domain_limits import DomainLimit
 from libs.domain.fleet import FREE
 from libs.domain.limited_kinds import limited_kinds
+from libs.domain.policy import RegionPolicy
 from libs.plan_check.check import check_plan
 from libs.plan_check.hard_limits import above_share, excess, outside
 from libs.ras.evaluate import coverage_of
@@ -111,3 +113,25 @@ def test_the_check_names_what_breaks_a_limit():
     assert reasons == ["DatacenterNotAllowed", "MsbShareExceeded"]
     (by_msb,) = limited_kinds(snapshot)
     assert above_share(snapshot, by_msb, bad.target).tolist() == [[0, 1]]
+
+
+@COLUMNS
+@pytest.mark.parametrize("limit", ["msb_share_max", "msb", "datacenter", "kind_0"])
+def test_a_limit_on_the_only_domain_that_must_stay_broken_leaves_the_phase_of_racks_its_work(columns, limit):
+    # The promise of r0 comes before its limit. Its servers are in one of two racks, and their moves cost less.
+    shares = {"msb_share_max": [0.5]} if limit == "msb_share_max" else {}
+    snapshot = region(
+        msb_datacenter=(0,),
+        racks_per_msb=2,
+        servers=[*[(0, 0, 0)] * 4, *[(1, 0)] * 4],
+        capacity=[4.0],
+        survives=[False],
+        rack_limit=[0.5],
+        domains=[[0] * 8],
+        limits=None if shares else [[DomainLimit(kind=limit, share_max=0.5, servers_max=2)]],
+        policy=RegionPolicy(surplus_cost=0.0),
+        **shares,
+    )
+    target = solved(snapshot, columns)
+    assert np.bincount(snapshot.servers.rack[target == 0]).tolist() == [2, 2]
+    assert excess(snapshot, target) == pytest.approx(excess(snapshot, snapshot.servers.target))
