@@ -47,7 +47,7 @@ def _opposed(one: Cell, other: Cell) -> bool:
     if len(one.leaves) != 1 or len(other.leaves) != 1:
         return False
     a, b = one.leaves[0], other.leaves[0]
-    alike = a.flavour is b.flavour and a.scope is b.scope and a.factor is b.factor
+    alike = a.flavour is b.flavour and a.scope is b.scope and a.factor is b.factor and bool(a.values.any())
     return alike and _same(a.rows, b.rows) and _same(a.columns, b.columns) and bool((a.values == -b.values).all())
 
 

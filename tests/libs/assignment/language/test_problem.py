@@ -137,6 +137,14 @@ def test_contradictory_hard_constraints_are_refused_by_name() -> None:
         compile_problem(problem)
 
 
+def test_limits_that_no_assignment_changes_do_not_exclude_each_other() -> None:
+    problem = Problem(objects=2, containers=2, initial=[0, 1])
+    for name in ("weight", "watts"):
+        problem.add_dimension(name, np.zeros(2))
+        problem.add_constraint(CapacitySpec(name=name, dimension=name, bound=Bound.MIN, limit=Limit(default=3)))
+    compile_problem(problem)
+
+
 @pytest.mark.parametrize(
     ("state", "message"),
     [
