@@ -10,7 +10,7 @@ RESERVATION, MSB, HARDWARE_TYPE = "reservation", MSB_KIND, "hardware type"
 RRU, MOVE_COST, COUNT, PREEMPTION = "RRU", "move cost", "count", "preemption"
 SURPLUS, DATACENTER, RACK, ZONE = "weighted count", "datacenter", "rack", "zone"
 UPLINK, BOUND, GBIT = "limited rack", "bound servers", "Gbit/s"
-UNBOUND, POWER_W, POWER_KW, GAIN_W = "free servers", "power", "power in kW", "power of new servers"
+UNBOUND, POWER_KW, GAIN_W = "free servers", "power in kW", "power of new servers"
 PENALTY, OBJECTIVE = 0, 1
 """Priorities of goals: PENALTY for the penalties, and OBJECTIVE for all other costs.
 

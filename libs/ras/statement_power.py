@@ -9,7 +9,7 @@ from libs.domain.arrays import Indices
 from libs.domain.fleet import FREE, FleetSnapshot
 from libs.domain.power_balance import STEPS, W_PER_KW, levels_w, msb_w
 from libs.domain.power_use import FedKind, allowed_w, by_limit, drawn_w, gains_w, room_w, tight_kinds
-from libs.ras.statement_names import GAIN_W, MSB, OBJECTIVE, POWER_KW, POWER_W, UNBOUND
+from libs.ras.statement_names import GAIN_W, MSB, OBJECTIVE, POWER_KW, UNBOUND
 
 
 def add_power_limits(snapshot: FleetSnapshot, problem: Problem, rows: Indices) -> None:
@@ -107,15 +107,15 @@ def _add_repairs(snapshot: FleetSnapshot, problem: Problem, rows: Indices) -> No
     fixed[rows] = False
     # all servers in full, except that those which plans cannot free stay as they are
     most = by_limit(snapshot, drawn_w(snapshot, ~fixed | (servers.target >= 0)))
-    lacking = most - allowed_w(power)
+    lacking = (most - allowed_w(power)) / W_PER_KW  # as `excess` weighs it against other broken limits
     for one in tight_kinds(snapshot, above=True):
         where = _add_places(problem, f"{one.kind} above its power limit", one, rows)
-        _add_dimension(problem, POWER_W, free_w[rows])
+        _add_dimension(problem, POWER_KW, free_w[rows] / W_PER_KW)
         repair = GroupCountSpec(
             name=where,
             partition=where,
             scope=_add_free(problem),
-            dimension=POWER_W,
+            dimension=POWER_KW,
             limit=Limit(groups=lacking[one.rows]),
             bound=CountBound.MIN,
         )

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from libs.assignment import Limits
 from libs.domain.domain_kind import MSB_KIND, UNPLACED
-from libs.domain.domain_limits import LIMITS
+from libs.domain.domain_limits import LIMITS, DomainLimit
 from libs.domain.fleet import FREE
 from libs.domain.policy import RegionPolicy
 from libs.domain.power import Power, PowerLimit, variance_of
@@ -280,3 +280,35 @@ def test_later_phases_take_no_server_back_into_a_domain_above_its_limit(columns)
     assert found.plan.target.tolist() == [FREE, 0]
     assert excess(snapshot, found.plan.target) == 0
     assert found.report.lower_bound <= found.report.score.total_without_rack + 1e-6
+
+
+@COLUMNS
+def test_a_kw_above_a_limit_weighs_as_much_as_a_server_beyond_one(columns):
+    # msb-0 draws 200 W more than it may, by the server of r0. r1 has one server more in msb-1 than it may. The only
+    # free server, in msb-2, can repair one of both. r0 cannot use those of r1.
+    plain = region(
+        msb_datacenter=(0, 0, 0),
+        types=2,
+        servers=[(0, 0, 0), (1, 1, 1), (1, 1, 1), (2, 0)],
+        capacity=[1, 2],
+        rru=[[1, 0], [1, 1]],
+        survives=[False, False],
+        limits=[[], [DomainLimit(kind="msb", servers_max=1)]],
+    )
+    snapshot = powered(plain, ("MSB", "msb-0", 100.0))
+    found = plan_target_bindings(snapshot, Limits(exact_columns_max=columns))
+    assert excess(snapshot, snapshot.servers.target) == pytest.approx(1.2)
+    assert excess(snapshot, found.plan.target) == pytest.approx(0.2)
+    assert found.report.score.shortfall_rru == 0
+
+
+@COLUMNS
+def test_a_limit_that_no_plan_can_reach_ends_no_solve(columns):
+    # With one figure, a free server draws as much as a bound one. Without lasting servers, no plan frees any.
+    plain = region(servers=[(0, 0, 0), (1, 0)], capacity=[1], survives=[False])
+    alike = powered(plain, ("MSB", "msb-0", 200.0), idle_w=300.0)
+    found = plan_target_bindings(alike, Limits(exact_columns_max=columns))
+    assert found.plan.target.tolist() == [0, FREE]
+    down = powered(plain, ("MSB", "msb-0", 200.0))
+    down = replace(down, servers=replace(down.servers, available=np.zeros(2, bool)))
+    assert plan_target_bindings(down, Limits(exact_columns_max=columns)).plan.target.tolist() == [0, FREE]
