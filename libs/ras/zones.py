@@ -144,23 +144,29 @@ class _Chooser:
         return chosen
 
     def _lacks(self, r: int, kind: LimitedKind, usable: Bools, domains: list[int]) -> float:
-        """Return the RRU that reservation `r` lacks after its worst loss if it has all usable servers of `domains`."""
+        """Return the RRU that reservation `r` lacks after its worst loss if it has all usable servers of `domains`.
+
+        A resource that lacks counts by its share of what is asked for.
+        """
         inside = np.zeros(len(kind.domains), bool)
         inside[domains] = True
         rows = np.flatnonzero(usable & inside[kind.of])
-        rru = self.snapshot.reservations.rru[r, self.snapshot.servers.hardware_type[rows]]
-        lost = [
-            np.bincount(loss.of[rows], rru, len(loss.domains)).max(initial=0.0)
-            for loss in self.losses
-            if loss.survives[r]
-        ]
-        return max(0.0, float(self.snapshot.reservations.capacity_rru[r] - rru.sum() + max(lost, default=0.0)))
+        found = 0.0
+        for one in self.snapshot.measures_of(r):
+            gives = one.rru[0, self.snapshot.servers.hardware_type[rows]]
+            lost = [
+                np.bincount(loss.of[rows], gives, len(loss.domains)).max(initial=0.0)
+                for loss in self.losses
+                if loss.survives[r]
+            ]
+            lacks = one.capacity[0] - gives.sum() + max(lost, default=0.0)
+            found = max(found, float(lacks * one.share[0]))
+        return found
 
     def claim(self, r: int, usable: Bools) -> None:
         """Claim servers for reservation `r`: its own, then free ones, then the cheapest others, evenly over MSBs."""
-        q, servers = self.snapshot.reservations, self.snapshot.servers
+        servers = self.snapshot.servers
         rows = np.flatnonzero(usable)
-        rru = q.rru[r, servers.hardware_type[rows]]
         tier = np.where(self.held[rows] == r, 0, np.where(self.held[rows] < 0, 1, 2))
         msb = self.snapshot.server_msb[rows]
         by_msb = np.lexsort((rows, tier, msb))
@@ -170,8 +176,11 @@ class _Chooser:
         buffer = 1.0
         if any(loss.survives[r] for loss in self.losses):
             buffer += 1.0 / max(1, len(np.unique(msb)) - 1)
-        enough = np.cumsum(rru[order]) - rru[order] < q.capacity_rru[r] * buffer
-        self.claimed[rows[order[enough]]] = True
+        needed = np.zeros(len(rows), bool)
+        for one in self.snapshot.measures_of(r):
+            gives = one.rru[0, servers.hardware_type[rows[order]]]
+            needed |= (gives > 0) & (np.cumsum(gives) - gives < one.capacity[0] * buffer)
+        self.claimed[rows[order[needed]]] = True
 
 
 def scattered(snapshot: FleetSnapshot, target: Indices) -> Bools:

@@ -225,3 +225,21 @@ def test_a_reservation_that_cannot_move_whole_keeps_its_domain(columns):
     drained = np.arange(24) < 2
     target = solved(replace(snapshot, servers=replace(snapshot.servers, drained=drained)), columns)
     assert held_in(snapshot, target, 0) == {0: 3}
+
+
+@COLUMNS
+@pytest.mark.parametrize("held", [FREE, 0])
+def test_the_chosen_domain_gives_the_resources_too(columns, held):
+    # Both blocks have 4 servers of 1 RRU. Those of block 0 have 1 GiB each, and those of block 1 64 GiB.
+    servers = [(s // 8, int(s % 8 >= 4), held if s < 2 else FREE) for s in range(8)]
+    snapshot = region(
+        **(THREE_MSBS | {"servers": servers, "domains": [[0] * 4 + [1] * 4]}),
+        types=2,
+        capacity=[2],
+        survives=[False],
+        limits=[within()],
+        amounts=[[1.0, 64.0]],
+        resources=[[100.0]],
+    )
+    target = solved(snapshot, columns)
+    assert (held_in(snapshot, target, 0), coverage_of(snapshot, target).shortfall.tolist()) == ({1: 2}, [0])
