@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -31,7 +32,7 @@ def plan_waits(
 ) -> WaitsPlan:
     """Return the waits after the departures of this tick. `guard` has counted these departures.
 
-    A server also goes on waiting if this tick did not ask the guard about it.
+    A server that this tick did not decide goes on waiting while the guard refuses it.
 
     going      running moves that go on
     held_back  running moves whose server may not leave
@@ -50,7 +51,7 @@ def plan_waits(
     presses = np.array([snapshot.presses(move) for move in held_back], bool)
     pressing = np.concatenate([snapshot.pressing[rows], presses])
     since_us, is_known = _since(known, server_id, reservation_id, (now - _EPOCH) // _MICROSECOND)
-    stays = _not_asked(snapshot, chosen.rows, server_id, sees_all=sees_all)
+    stays = _undecided(snapshot, guard, chosen.rows, server_id, sees_all=sees_all)
     is_over = ~(stays | np.isin(known.server_id, server_id[is_known]))
     yields = np.concatenate([snapshot.yielding[rows], np.array([snapshot.yields(move) for move in held_back], bool)])
     lacks = guard.lacks(reservation_id, place, rru, yields=yields)
@@ -87,7 +88,8 @@ def plan_waits(
             approval_state=None if asked is None else asked.state(now).value,
         )
     kept = set(np.unique(known.reservation_id[stays]).tolist()) - found.keys()
-    found |= {r: known.by_reservation[r] for r in kept if r in known.by_reservation}
+    still = Counter(known.reservation_id[stays].tolist())
+    found |= {r: replace(known.by_reservation[r], servers=still[r]) for r in kept if r in known.by_reservation}
     began = np.stack([server_id[~is_known], reservation_id[~is_known]], axis=1)
     return WaitsPlan(
         now=found,
@@ -107,12 +109,22 @@ def _since(known: KnownWaits, server_id: Ints, reservation_id: Ints, now_us: int
     return np.where(is_known, known.since_us[row], now_us), np.asarray(is_known)
 
 
-def _not_asked(snapshot: MovesSnapshot, started: Sequence[int], refused: Ints, *, sees_all: bool) -> Bools:
-    """Return which of the stored waits go on because the guard was not asked about the server in this tick."""
+def _undecided(
+    snapshot: MovesSnapshot, guard: Guard, started: Sequence[int], refused: Ints, *, sees_all: bool
+) -> Bools:
+    """Return which of the stored waits go on, of those that this tick did not decide.
+
+    The guard still refuses the server, or the snapshot lacks it. A server that only the bounds hold back does not wait
+    for capacity any more, such as one whose reservation was deleted.
+    """
     known, waiting = snapshot.waits, snapshot.waiting
-    is_there = np.isin(known.server_id, waiting.id) if sees_all else np.ones(len(known.server_id), bool)
-    asked = [waiting.id[list(started)], refused, _ints(move.server_id for move in snapshot.running)]
-    return np.asarray(is_there & ~np.isin(known.server_id, np.concatenate(asked)))
+    is_there, order = np.isin(known.server_id, waiting.id), np.argsort(waiting.id, kind="stable")
+    rows = order[np.searchsorted(waiting.id, known.server_id[is_there], sorter=order)]
+    reservation_id, place, rru = waiting.current_id[rows], waiting.place[rows], waiting.leaves_rru[rows]
+    goes_on = np.full(len(known.server_id), not sees_all)
+    goes_on[is_there] = guard.lacks(reservation_id, place, rru, yields=snapshot.yielding[rows]) > 0
+    decided = [waiting.id[list(started)], refused, _ints(move.server_id for move in snapshot.running)]
+    return np.asarray(goes_on & ~np.isin(known.server_id, np.concatenate(decided)))
 
 
 class _Coming:

@@ -1,5 +1,6 @@
 """A server that may not leave says why, what for and since when, on a real database."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -12,7 +13,7 @@ from libs.store.fleet.departure_waits import list_waits, load_oldest_waits
 from libs.store.platform.database import Database
 from services.mover.reconcilers import advance_moves
 from tests.builders.clock import ManualClock
-from tests.builders.mover import Mover, http
+from tests.builders.mover import Mover, conditions, http
 from tests.builders.region import region_image
 from tests.builders.stored import stored
 
@@ -158,3 +159,26 @@ def test_waits_over_rest(swap: Mover) -> None:
     assert client.get("/v1/waits", params={"region": "nowhere"}).status_code == 404
     (server,) = client.get("/v1/servers", params={"name": "server-00"}).json()["items"]
     assert server["waits"]["waits_for"] == "Capacity"
+
+
+def test_servers_of_a_deleted_reservation_wait_for_the_bounds_alone(database: Database, clock: ManualClock) -> None:
+    names = [f"server-{number:02d}" for number in range(3)]
+    spec = ReservationSpec(capacity_rru=3, rru={"hw-a": 1.0}, survives_msb_loss=False)
+    image = region_image(
+        msbs=1,
+        servers_per_rack=3,
+        reservations={"web": spec},
+        current=dict.fromkeys(names, "web"),
+        target=dict.fromkeys(names),
+    )
+    stored(database, image)
+    mover = Mover(database, clock)
+    mover.tick()
+    assert waits(mover)["web"].servers == 3
+    with database.write() as tx:
+        tx.execute(sa.text("UPDATE reservations SET deleted_at = now() WHERE name = 'web'"))
+    mover.policy = replace(mover.policy, msb_moves_max=1)
+    assert mover.tick().started == 1
+    assert waits(mover) == {}
+    assert versions(mover) == []
+    assert conditions(mover)["RoomToMove"].status.value == "True"
