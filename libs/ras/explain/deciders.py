@@ -259,9 +259,12 @@ def _outcome(answer: _Answer, start: Indices, without: _Answer) -> Outcome:
     snapshot = view.snapshot
     had, gets = _by_place(snapshot, start), _by_place(snapshot, binding)
     msbs, types = snapshot.topology.msbs, snapshot.hardware_types
+    cost = _plain(snapshot, start)
+    if decides and not np.array_equal(snapshot.reservations.rru, answer.view.snapshot.reservations.rru):
+        cost = _plain(answer.view.snapshot, answer.binding)  # without a guest the same servers would cost more
     return Outcome(
         decides=decides,
-        saves=_plain(snapshot, start) - _plain(snapshot, binding),
+        saves=cost - _plain(snapshot, binding),
         short_rru=float(coverage_of(snapshot, binding).shortfall[0]),
         short_rru_now=float(coverage_of(answer.view.snapshot, answer.binding).shortfall[0]),
         changes=tuple(

@@ -14,7 +14,7 @@ import numpy as np
 from libs.domain.added_racks import with_added_racks
 from libs.domain.domain_limits import LIMITS, MSB, limit_kinds
 from libs.domain.fleet import FleetSnapshot
-from libs.domain.guest import guest_name, is_guest_resource
+from libs.domain.guest import guest_name, host_share, is_guest_resource
 from libs.domain.limited_kinds import limited_kinds
 from libs.ras.power_relief import has_power_limits, without_power_limits
 from libs.ras.single_reservation import with_servers
@@ -24,7 +24,8 @@ from libs.ras.single_reservation import with_servers
 class Relaxation:
     """A constraint or cost that may decide which servers a reservation has.
 
-    Without the constraint or cost no answer costs more. So the best answer with it stays possible.
+    Without the constraint or cost no answer costs more. So the best answer with it stays possible. A guest is the
+    exception: without it each server is worth more, so servers above the fewest and buffers may cost more.
 
     name      an identifier that clients may match, CamelCase
     subject   the hardware type, the kind of domain or the resource that the constraint is about; None: about none
@@ -134,15 +135,21 @@ def _loss_of(j: int, kind: str) -> Relaxation:
 
 
 def resources_of(snapshot: FleetSnapshot) -> list[Relaxation]:
-    """Return a relaxation for each resource that the reservation asks for: a lack of it costs nothing (6)."""
+    """Return a relaxation for each resource that the reservation asks for: a lack of it costs nothing (6). Without a
+    guest, the reservation also has the share of each server that the guest has.
+    """
     asked = snapshot.reservations.resources[0]
     return [_resource_of(k, str(snapshot.resources.names[k])) for k in np.flatnonzero(asked > 0).tolist()]
 
 
 def _resource_of(k: int, resource: str) -> Relaxation:
     def without(snapshot: FleetSnapshot) -> FleetSnapshot:
-        waived = snapshot.resources.waived | {resource}
-        return replace(snapshot, resources=replace(snapshot.resources, waived=waived))
+        q, waived = snapshot.reservations, snapshot.resources.waived | {resource}
+        guests = [guest for guest in snapshot.guests if guest.host == str(q.name[0])]
+        others = [guest for guest in guests if guest.resource != resource]
+        if len(others) < len(guests):
+            q = replace(q, rru=q.rru * (host_share(others) / host_share(guests)))
+        return replace(snapshot, reservations=q, resources=replace(snapshot.resources, waived=waived))
 
     name, subject = ("Guest", guest_name(resource)) if is_guest_resource(resource) else ("Resource", resource)
     return Relaxation(name, subject, lambda s: bool(s.reservations.resources[0, k] > 0), without)

@@ -9,12 +9,14 @@ from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
 from libs.domain.fleet import FREE
+from libs.domain.reservation import ReservationSpec
 from libs.ras.admission import THOROUGH, plan_with_free_servers
 from libs.ras.evaluate import evaluate
 from libs.ras.explain.deciders import SERVER_COST, decide
 from libs.ras.explain.relaxations import enough_of
 from libs.ras.single_reservation import alone, own_and_free
 from tests.builders.random_region import random_region, region, retargeted
+from tests.builders.region import region_image
 
 MANY = settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 TOLERANCE = 1e-3
@@ -230,3 +232,21 @@ def test_without_time_nothing_is_claimed():
     found = decide(snapshot, 0, time_s_max=0.0)
     assert not found.settled
     assert all(d.now.decides is not False for d in found.deciders if d.name == "BufferCost")
+
+
+def test_a_guest_decides_by_its_share_of_each_server_too():
+    host = ReservationSpec(capacity_rru=8, rru={"hw-a": 1.0})
+    guest = ReservationSpec(capacity_rru=1, rru={"hw-a": 1.0}, guest_of="web", guest_share=0.5)
+    held = {f"server-{8 * msb + n:02d}": "web" for msb, count in enumerate((6, 6, 5, 5)) for n in range(count)}
+    image = region_image(msbs=4, servers_per_rack=8, reservations={"web": host, "cache": guest}, current=held)
+    decider = next(one for one in decide(image.snapshot, 0).deciders if one.name == "Guest")
+    assert decider.subject == "cache"
+    assert decider.now.decides
+    assert sum(change.without_it - change.with_it for change in decider.now.changes) == 11 - 22
+    few = {f"server-{8 * msb + n:02d}": "web" for msb, count in enumerate((3, 3, 3, 2)) for n in range(count)}
+    costs = [
+        evaluate(one.snapshot, one.snapshot.servers.target).total_without_rack
+        for one in (image, region_image(msbs=4, servers_per_rack=8, reservations={"web": host}, current=few))
+    ]
+    moved = 11 * image.snapshot.policy.move_cost_idle
+    assert decider.now.saves == pytest.approx(costs[0] - costs[1] - moved)
