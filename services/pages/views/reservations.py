@@ -287,7 +287,8 @@ def _ready(row: Json) -> Markup:
         kind, condition["message"], spaced(condition["reason"])
     )
     granted, asked = row["status"]["granted_rru"], row["spec"]["capacity_rru"]
-    return badge + (f" {number(granted)} of {number(asked)} granted" if granted < asked else "")
+    waits = granted < asked and row["status"]["phase"] != "scheduled"
+    return badge + (f" {number(granted)} of {number(asked)} granted" if waits else "")
 
 
 def _path(region: str, name: str) -> str:

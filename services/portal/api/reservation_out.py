@@ -83,8 +83,9 @@ class ReservationStatus(ResponseModel):
     conditions: list[Condition]
     capacity_rru: float = Field(description="RRU asked for, and promised as far as they are granted")
     granted_rru: float = Field(
-        description="RRU that are promised: less than capacity_rru only while a request waits for servers. What it "
-        "holds beyond them may go to granted reservations"
+        description="RRU that are promised: less than capacity_rru only while a request waits for servers, and 0 while "
+        "the condition Booked says that its start is no promise. What it holds beyond them may go to granted "
+        "reservations"
     )
     target_rru: float = Field(description="RRU that its target bindings will give")
     held_rru: float = Field(description="RRU of the servers that have joined it and are up")
@@ -145,7 +146,9 @@ def reservation_out(
 
     granted_rru   RRU granted so far of a request that waits, from `load_waiting`; None: nothing waits
     """
-    target = reservation.target
+    target, phase = reservation.target, _phase(reservation)
+    booked = [booked_condition(reservation)] if phase is ReservationPhase.SCHEDULED else []
+    promised = reservation.spec.capacity_rru if granted_rru is None else granted_rru
     return ReservationOut(
         reservation_id=reservation.reservation_id,
         region=reservation.region,
@@ -154,15 +157,15 @@ def reservation_out(
         owner=reservation.owner,
         spec=SpecOut.model_validate(reservation.spec),
         status=ReservationStatus(
-            phase=_phase(reservation),
+            phase=phase,
             conditions=[
                 _granted(reservation),
                 ready_condition(reservation, history, motion, granted_rru=granted_rru),
-                *([booked_condition(reservation)] if _phase(reservation) is ReservationPhase.SCHEDULED else []),
+                *booked,
             ],
             booked_servers=0 if reservation.booking is None else reservation.booking.servers,
             capacity_rru=reservation.spec.capacity_rru,
-            granted_rru=reservation.spec.capacity_rru if granted_rru is None else granted_rru,
+            granted_rru=promised if all(one.status == "True" for one in booked) else 0.0,
             target_rru=target.total_rru,
             held_rru=reservation.held.total_rru,
             held_after_msb_loss_rru=reservation.held.total_rru - reservation.held.worst_msb_rru,

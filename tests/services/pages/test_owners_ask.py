@@ -170,8 +170,18 @@ def test_a_start_ahead_says_whether_it_is_a_promise_before_and_after_it_is_asked
     page = text_of(browser.get("/regions/east/reservations/ahead").text)
     assert "Booked" in page
     assert "servers are booked for it" in page
+    assert "2 RRU promised" in page
     [row] = api.get("/v1/reservations", params={"region": "east", "name": "ahead"}).json()["items"]
     assert row["status"]["booked_servers"] > 0
+    starts_at = (world.platform.clock.now() + timedelta(days=60)).strftime("%Y-%m-%dT%H:%M")
+    form = ASK | {"name": "far-ahead", "capacity_rru": "2", "starts_at": starts_at, "action": "ask", "key": "ahead-2"}
+    assert browser.post("/regions/east/ask", data=form).status_code == 303
+    world.live(2)
+    page = text_of(browser.get("/regions/east/reservations/far-ahead").text)
+    assert "which is no promise yet" in page
+    assert "2 RRU asked for" in page
+    assert "are granted;" not in page
+    assert "RRU promised" not in page
 
 
 def test_an_undecided_request_is_amended_and_a_decided_one_is_not(log_in, world, api) -> None:

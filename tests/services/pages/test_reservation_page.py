@@ -225,8 +225,10 @@ def test_the_list_calls_only_what_was_granted_a_promise(log_in, world) -> None:
 )
 def test_a_listed_request_that_waits_has_what_was_granted_of_it(granted_rru: float, cell: str) -> None:
     ready = {"type": "Ready", "status": "False", "reason": "NotThereYet", "message": ""}
-    row = {"spec": {"capacity_rru": 150.0}, "status": {"conditions": [ready], "granted_rru": granted_rru}}
+    status = {"phase": "degraded", "conditions": [ready], "granted_rru": granted_rru}
+    row = {"spec": {"capacity_rru": 150.0}, "status": status}
     [column] = [one for one in RESERVATIONS.columns(Mock()) if one.title == "Holds its capacity"]
     assert [said(str(one)) for one in column.cells([row])] == [cell]
-    row["status"]["granted_rru"] = 150.0
-    assert [said(str(one)) for one in column.cells([row])] == ["Not there yet"]
+    for other in ({"phase": "scheduled"}, {"granted_rru": 150.0}):
+        row["status"] = status | other
+        assert [said(str(one)) for one in column.cells([row])] == ["Not there yet"]

@@ -118,11 +118,13 @@ def test_beyond_the_horizon_it_is_no_promise_until_the_horizon_comes(owner, data
     assert (status["phase"], status["reason"]) == ("scheduled", "Scheduled")
     assert "it would be granted" in status["message"]
     assert booked(owner, "launch") == ("False", "BeyondHorizon", 0)
+    assert get(owner, "launch")["status"]["granted_rru"] == 0
     clock.sleep(4 * DAY_S)
     assert tick() == 0
     clock.sleep(DAY_S)
     assert tick() == 1
     assert booked(owner, "launch") == ("True", "Booked", 32)
+    assert get(owner, "launch")["status"]["granted_rru"] == 24
     assert tick() == 0
     kept = booked_servers(database)
     clock.sleep(3600)
