@@ -50,7 +50,8 @@ class ReadinessRecord:
 
     since_at                 since when Ready has this status, through any number of rows
     observed_generation      generation of the spec
-    capacity_rru             asked for, and promised as far as it was granted
+    capacity_rru             asked for
+    granted_rru              promised: what was granted of it; None: an earlier version wrote the record, without that
     held_rru                 capacity of the reservation's servers that are up; None: not watched
     held_after_msb_loss_rru  `held_rru` without the MSB that gives most of it
     ready_s                  seconds before from_at, since the history began, in which all that was asked for was held
@@ -62,6 +63,7 @@ class ReadinessRecord:
     readiness: Readiness
     observed_generation: int
     capacity_rru: float
+    granted_rru: float | None
     held_rru: float | None
     held_after_msb_loss_rru: float | None
     ready_s: float = 0.0
@@ -76,7 +78,9 @@ class ReadinessRecord:
     def is_like(self, other: ReadinessRecord) -> bool:
         """Return whether `other` states the same as this record, apart from times and rounding."""
         slack = ROUNDING * max(self.capacity_rru, 1.0)
-        mine, others = ((one.capacity_rru, one.held_rru, one.held_after_msb_loss_rru) for one in (self, other))
+        mine, others = (
+            (one.capacity_rru, one.granted_rru, one.held_rru, one.held_after_msb_loss_rru) for one in (self, other)
+        )
         return (self.readiness, self.observed_generation) == (other.readiness, other.observed_generation) and all(
             a == b or (a is not None and b is not None and abs(a - b) <= slack)
             for a, b in zip(mine, others, strict=True)
@@ -118,8 +122,8 @@ def readiness_of(
 def _was_held(last: ReadinessRecord, granted_rru: float, held: Coverage) -> bool:
     """Return whether the granted part of a request that waits was held at the last record, or was lost by then.
 
-    The grant is older than the request, so the generation of the record does not matter. No record says how much was
-    granted, so the RRU that it has decide.
+    The grant is older than the request, so the generation of the record does not matter. A record has no resources and
+    no further kinds of domain, so the RRU that it has decide.
     """
     least = granted_rru * (1.0 - ROUNDING)
     if last.readiness in READY and last.capacity_rru >= least:

@@ -1,4 +1,4 @@
-"""`plimsoll history`: show what a reservation asked for and held, and how long it was whole."""
+"""`plimsoll history`: show what a reservation asked for, was granted and held, and how long it was whole."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ _COLUMNS = {
     "READY": "ready",
     "WHY": "reason",
     "ASKED FOR": "capacity_rru",
+    "GRANTED": "granted_rru",
     "HELD": "held_rru",
     "WITHOUT LARGEST MSB": "held_after_msb_loss_rru",
 }
@@ -35,11 +36,12 @@ def history(
     limit: Annotated[int, typer.Option(min=1, max=1_000_000, metavar="N", help="intervals, at most")] = 20,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Show what a reservation asked for and held, newest first. Nothing changed within a line.
+    """Show what a reservation asked for, was granted and held, newest first. Nothing changed within a line.
 
-    A request is promised once it is granted. The history does not say when that was.
+    The granted RRU were promised. They are less than those asked for only while a request waited. A dash: an earlier
+    version did not keep them.
 
-    With --region instead: what all its reservations asked for and lacked, and the moves of each day.
+    With --region instead: what all its reservations asked for, were granted and lacked, and the moves of each day.
     """
     if (reservation is None) == (region is None):
         raise typer.BadParameter("name either a reservation or a region (--region)")
@@ -77,9 +79,11 @@ def _tell_region(found: Json, output: Output) -> None:
     elif worst["missing_rru"] == 0:
         say(f"{found['region']} held all its promises since {found['begins_at']}")
     else:
+        granted_rru = worst["granted_rru"]  # the records of an earlier version do not have it
+        granted = "" if granted_rru is None else f"; {granted_rru:,.6g} RRU were granted"
         say(
             f"{found['region']} lacked most at {worst['begins_at']}: {worst['missing_rru']:,.4g} of "
-            f"{worst['capacity_rru']:,.6g} RRU asked for, granted or not"
+            f"{worst['capacity_rru']:,.6g} RRU asked for, granted or not{granted}"
         )
     print_rows(found["days"], _DAYS)
 

@@ -31,6 +31,7 @@ _WORST = {
     "WATCHED": "watched",
     "NOW": "reason",
     "ASKED FOR": "capacity_rru",
+    "GRANTED": "granted_rru",
     "HELD": "held_rru",
     "WITHOUT LARGEST MSB": "held_after_msb_loss_rru",
 }

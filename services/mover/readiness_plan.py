@@ -49,6 +49,7 @@ def _record(one: Watched, state: Readiness, last: ReadinessRecord | None, now: d
         readiness=state,
         observed_generation=one.generation,
         capacity_rru=one.capacity_rru,
+        granted_rru=one.granted_rru,
         held_rru=one.held.total_rru,
         held_after_msb_loss_rru=one.held.total_rru - one.held.worst_msb_rru,
         ready_s=ready_s,

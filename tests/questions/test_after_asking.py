@@ -179,8 +179,13 @@ def test_16_whether_i_was_below_my_promise(ask: Ask) -> None:
 def test_16_histories_call_nothing_promised_that_waits(ask: Ask) -> None:
     heading = next(line for line in ask.text("history", "batch").splitlines() if line.startswith("FROM "))
     assert "ASKED FOR" in heading
+    assert "GRANTED" in heading
     assert "PROMISED" not in heading
-    assert " RRU asked for, granted or not" in ask.text("history", "--region", "west")
+    told = ask.cli("history", "batch")["items"]
+    assert {(one["granted_rru"], one["capacity_rru"]) for one in told} == {(0, 240)}
+    assert " RRU asked for, granted or not; " in ask.text("history", "--region", "west")
+    periods = ask.get("/v1/regions/west/history")["periods"]
+    assert periods[-1]["capacity_rru"] - periods[-1]["granted_rru"] == pytest.approx(240)
 
 
 def test_17_why_a_server_left_me_and_who_decided(ask: Ask) -> None:

@@ -30,7 +30,7 @@ LAST_RECORD = f"""
 _WATCHED = f"""
     SELECT reservation_id, kind = 'guaranteed' AS is_guaranteed, NOT scheduled AS is_promised,
            CASE WHEN scheduled THEN 0 ELSE reservations.capacity_rru END AS asked_rru,
-           CASE WHEN scheduled THEN 0 ELSE {GRANTED_RRU} END AS granted_rru, generation, last.*
+           CASE WHEN scheduled THEN 0 ELSE {GRANTED_RRU} END AS promised_rru, generation, last.*
     FROM reservations LEFT JOIN LATERAL ({LAST_RECORD.format(chosen="from_at <= :now")}) AS last ON true
     WHERE region_id = :region_id AND deleted_at IS NULL ORDER BY reservation_id"""
 
@@ -39,8 +39,8 @@ _APPEND = f"""
     INSERT INTO readiness_changes (reservation_id, {", ".join(RECORD)})
     SELECT * FROM unnest(CAST(:reservation_id AS bigint[]), CAST(:from_at AS timestamptz[]),
         CAST(:since_at AS timestamptz[]), CAST(:readiness AS text[]), CAST(:observed_generation AS bigint[]),
-        CAST(:capacity_rru AS float8[]), CAST(:held_rru AS float8[]), CAST(:held_after_msb_loss_rru AS float8[]),
-        CAST(:ready_s AS float8[]), CAST(:watched_s AS float8[]))
+        CAST(:capacity_rru AS float8[]), CAST(:granted_rru AS float8[]), CAST(:held_rru AS float8[]),
+        CAST(:held_after_msb_loss_rru AS float8[]), CAST(:ready_s AS float8[]), CAST(:watched_s AS float8[]))
     ON CONFLICT (reservation_id, from_at) DO UPDATE SET
         {", ".join(f"{name} = EXCLUDED.{name}" for name in RECORD if name != "from_at")}"""
 _FORGET_FUTURE = """
@@ -81,7 +81,7 @@ def load_readiness_look(tx: Transaction, region_name: str, *, now: datetime) -> 
                 is_guaranteed=row["is_guaranteed"],
                 is_promised=row["is_promised"],
                 capacity_rru=row["asked_rru"],
-                granted_rru=row["granted_rru"],
+                granted_rru=row["promised_rru"],
                 generation=row["generation"],
                 held=held[row["reservation_id"]],
                 last=record_of(row),

@@ -1,4 +1,5 @@
-"""The past of a region in a few numbers: what its reservations asked for and held, and the moves of each day.
+"""The past of a region in a few numbers: what its reservations asked for, were granted and held, and the moves of each
+day.
 
 Each part is one statement, however large the region is. See docs/designs/0022.
 """
@@ -30,7 +31,8 @@ _FIRST = sa.text(f"SELECT min(first_at) FROM ({_LIVE}) AS live")
 # A reservation that did not hold what it asks for lacks the rest, after the loss of an MSB where it survives that. One
 # that survives a loss right now lacks nothing. A deleted one asks for nothing from then on.
 _FIGURES = f"""
-    SELECT from_at, readiness_changes.capacity_rru,
+    SELECT from_at, readiness_changes.capacity_rru, coalesce(granted_rru, 0) AS granted_rru,
+           CAST(granted_rru IS NULL AS integer) AS untold,
            CASE WHEN readiness IN ({", ".join(f"'{one}'" for one in NOT_READY)})
                 THEN greatest(readiness_changes.capacity_rru
                               - CASE WHEN survives_msb_loss THEN held_after_msb_loss_rru ELSE held_rru END, 0)
@@ -43,6 +45,8 @@ _HELD = sa.text(f"""
     WITH live AS MATERIALIZED ({_LIVE}), changes AS (
         SELECT greatest(from_at, :since) AS at,
                capacity_rru - lag(capacity_rru, 1, 0::float8) OVER earlier AS capacity_rru,
+               granted_rru - lag(granted_rru, 1, 0::float8) OVER earlier AS granted_rru,
+               untold - lag(untold, 1, 0) OVER earlier AS untold,
                missing_rru - lag(missing_rru, 1, 0::float8) OVER earlier AS missing_rru,
                unknown - lag(unknown, 1, 0) OVER earlier AS unknown
         FROM (
@@ -50,16 +54,16 @@ _HELD = sa.text(f"""
                 {_FIGURES} AND from_at >= first_at AND from_at < least(:until, coalesce(deleted_at, :until))
             ) AS one
             UNION ALL
-            SELECT deleted_at, 0, 0, 0, reservation_id FROM live WHERE deleted_at < :until
+            SELECT deleted_at, 0, 0, 0, 0, 0, reservation_id FROM live WHERE deleted_at < :until
         ) AS records WINDOW earlier AS (PARTITION BY reservation_id ORDER BY from_at)
     ), sums AS (
-        SELECT at, capacity_rru, missing_rru, unknown, sum(missing_rru) OVER earlier AS missing_then_rru,
-               sum(unknown) OVER earlier AS unknown_then
+        SELECT changes.*, sum(missing_rru) OVER earlier AS missing_then_rru, sum(unknown) OVER earlier AS unknown_then
         FROM changes WINDOW earlier AS (ORDER BY at)
     )
     SELECT width_bucket(at, CAST(:begins AS timestamptz[])) - 1 AS period,
            max(missing_then_rru) AS most_missing_rru, min(unknown_then) AS least_unknown,
-           sum(capacity_rru) AS capacity_rru, sum(missing_rru) AS missing_rru, sum(unknown) AS unknown
+           sum(capacity_rru) AS capacity_rru, sum(granted_rru) AS granted_rru, sum(untold) AS untold,
+           sum(missing_rru) AS missing_rru, sum(unknown) AS unknown
     FROM sums GROUP BY 1""")
 _DAYS = sa.text("""
     SELECT day, coalesce(sum(moves), 0) AS moves, coalesce(sum(preemptions), 0) AS preemptions
@@ -99,19 +103,22 @@ def _periods(tx: Transaction, region_id: int, since: datetime, until: datetime) 
     which["since"] = begins_at = max(since, first)
     begins = [begins_at + place * (until - begins_at) / PERIODS for place in range(PERIODS)]
     found = {row.period: row for row in tx.execute(_HELD, which | {"until": until, "begins": begins})}
-    capacity, missing, unknown = 0.0, 0.0, 1.0  # nothing is known before the first look
+    capacity, granted, missing = 0.0, 0.0, 0.0
+    untold, unknown = 0, 1  # nothing is known before the first look
     periods = []
     for place, begin in enumerate(begins):
         most, least_unknown = missing, unknown
         if (row := found.get(place)) is not None:
             most, least_unknown = max(most, row.most_missing_rru), min(least_unknown, row.least_unknown)
             capacity, missing = capacity + row.capacity_rru, missing + row.missing_rru
-            unknown = (unknown if place else 0.0) + row.unknown
+            granted, untold = granted + row.granted_rru, untold + row.untold
+            unknown = (unknown if place else 0) + row.unknown
         is_watched = least_unknown <= 0
         periods.append(
             HeldPeriod(
                 begins_at=begin,
                 capacity_rru=capacity if is_watched else None,
+                granted_rru=max(0.0, granted) if is_watched and not untold else None,
                 missing_rru=max(0.0, most) if is_watched else None,
             )
         )

@@ -247,7 +247,8 @@ rru_versions = sa.Table(
     sa.CheckConstraint("version >= 1", name="version"),
 )
 
-# A row per change of what a reservation holds, is promised, or of its readiness; nothing between two rows changed.
+# A row per change of what a reservation asks for, is promised or holds, or of its readiness. Between two rows, nothing
+# changed.
 readiness_changes = sa.Table(
     "readiness_changes",
     metadata,
@@ -257,6 +258,8 @@ readiness_changes = sa.Table(
     text("readiness"),
     sa.Column("observed_generation", sa.BigInteger, nullable=False),
     sa.Column("capacity_rru", sa.Double, nullable=False),
+    # The part of it that was promised; null: an earlier version wrote the row.
+    sa.Column("granted_rru", sa.Double, nullable=True),
     sa.Column("held_rru", sa.Double, nullable=True),
     sa.Column("held_after_msb_loss_rru", sa.Double, nullable=True),
     # Sums over all time before from_at. Two rows give the availability between them, however many lie between.

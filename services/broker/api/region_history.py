@@ -1,4 +1,4 @@
-"""`/v1/regions/{region}/history`: what a region asked for and held, and its moves and preemptions a day."""
+"""`/v1/regions/{region}/history`: what a region asked for, was granted and held, and the moves of each day."""
 
 from __future__ import annotations
 
@@ -24,6 +24,10 @@ class HeldPeriodOut(ResponseModel):
     begins_at: dt.datetime
     capacity_rru: float | None = Field(
         description="RRU asked for, granted or not, at the end of the period; null: not watched"
+    )
+    granted_rru: float | None = Field(
+        description="RRU of them that were granted, and so promised, at the end of the period; null: not watched, or "
+        "an earlier version did not keep it"
     )
     missing_rru: float | None = Field(
         description="The most of the RRU asked for that reservations did not hold at a time of the period; null: not "

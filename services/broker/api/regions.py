@@ -121,6 +121,9 @@ class WorstReservationOut(ResponseModel):
     ready: ConditionStatus = Field(description="Whether it held that when the platform last looked")
     reason: Readiness
     capacity_rru: float = Field(description="RRU asked for, granted or not, at that look")
+    granted_rru: float | None = Field(
+        description="RRU of them that were granted, and so promised; null: an earlier version looked"
+    )
     held_rru: float | None
     held_after_msb_loss_rru: float | None
 
@@ -267,6 +270,7 @@ def _worst(one: WorstReservation) -> WorstReservationOut:
         ready=last.readiness.status,
         reason=last.readiness,
         capacity_rru=last.capacity_rru,
+        granted_rru=last.granted_rru,
         held_rru=last.held_rru,
         held_after_msb_loss_rru=last.held_after_msb_loss_rru,
     )

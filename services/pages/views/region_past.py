@@ -1,5 +1,5 @@
-"""The past of a region: asked for and held, and moves and preemptions a day. The region's page fetches it when it is
-shown, because it reads the history of every reservation.
+"""The past of a region: asked for, granted and held, and moves and preemptions a day. The region's page fetches it when
+it is shown, because it reads the history of every reservation.
 """
 
 from __future__ import annotations
@@ -7,7 +7,10 @@ from __future__ import annotations
 from datetime import date
 from typing import Any
 
+from markupsafe import Markup
+
 from services.pages.api import Json
+from services.pages.parts.asked_lines import asked_lines
 from services.pages.parts.columns import Day, columns_svg
 from services.pages.parts.pictures import Series, legend, lines_svg
 from services.pages.parts.table import Column, Table
@@ -30,9 +33,12 @@ def past_of(visit: Visit, path: str) -> tuple[dict[str, Any], Table]:
     found = visit.api.get(f"{path}/history", days=days_of(visit))
     days = [Day(_words(one["day"]), one["moves"], one["preemptions"]) for one in found["days"]]
     table = _table(visit, found["days"])
+    periods = found["periods"]
+    rows = [*periods, *periods[-1:]]
+    lines, words = asked_lines(rows)
     return {
-        "held": _held(found),
-        "held_legend": legend([("f6", "asked for"), ("f1", "held of it, at the worst moment of each step")]),
+        "held": _held(found, rows, lines) if rows else None,
+        "held_legend": legend([*words, ("f1", "held of it, at the worst moment of each step")]),
         "worst": _worst(found),
         "moves": columns_svg("Moves and preemptions a day", days, (_MOVES, _PREEMPTIONS)),
         "moves_legend": legend([("f1", "moves that began"), ("f5", "of them, preemptions of servers in use")]),
@@ -40,18 +46,10 @@ def past_of(visit: Visit, path: str) -> tuple[dict[str, Any], Table]:
     }, table
 
 
-def _held(found: Json) -> object:
-    periods = found["periods"]
-    if not periods:
-        return None
-    times = [*(parse_moment(one["begins_at"]) for one in periods), parse_moment(found["ends_at"])]
-    rows = [*periods, periods[-1]]
+def _held(found: Json, rows: list[Json], lines: list[Series]) -> Markup:
+    times = [*(parse_moment(one["begins_at"]) for one in rows[:-1]), parse_moment(found["ends_at"])]
     kept = [None if one["missing_rru"] is None else one["capacity_rru"] - one["missing_rru"] for one in rows]
-    lines = [
-        Series("asked for", "l6", [one["capacity_rru"] for one in rows], dashed=True),
-        Series("held of it", "l1", kept),
-    ]
-    return lines_svg("Asked for and held, RRU", times, lines)
+    return lines_svg("Asked for and held, RRU", times, [*lines, Series("held of it", "l1", kept)])
 
 
 def _worst(found: Json) -> Json | None:

@@ -12,6 +12,7 @@ from markupsafe import Markup
 from starlette.responses import Response
 
 from services.pages.api import Json
+from services.pages.parts.asked_lines import asked_lines
 from services.pages.parts.pictures import Part, Series, bar_svg, legend, lines_svg
 from services.pages.parts.place_map import reservation_map
 from services.pages.parts.table import Choice, Column
@@ -258,7 +259,7 @@ def _survived(spec: Json) -> list[str]:
 
 
 def _past(intervals: list[Json], now: datetime, *, survives: bool) -> Markup | None:
-    """Return what it asked for and held over the last 30 days; None if that is not known."""
+    """Return what it asked for, was granted and held over the last 30 days; None if that is not known."""
     shown = [one for one in reversed(intervals) if parse_moment(one["until_at"]) > now - PAST]
     if not shown:
         return None
@@ -266,12 +267,10 @@ def _past(intervals: list[Json], now: datetime, *, survives: bool) -> Markup | N
     times = [parse_moment(one["from_at"]) for one in shown] + [parse_moment(shown[-1]["until_at"])]
     if times[-1] <= times[0]:
         return None
-    rows = [*shown, shown[-1]]
-    lines = [
-        Series("asked for", "l6", [one["capacity_rru"] for one in rows], dashed=True),
-        Series("held" + (" after MSB loss" if survives else ""), "l1", [one[field] for one in rows]),
-    ]
-    return lines_svg("Asked for and held, RRU", times, lines)
+    rows, held = [*shown, shown[-1]], "held" + (" after MSB loss" if survives else "")
+    lines, words = asked_lines(rows)
+    lines.append(Series(held, "l1", [one[field] for one in rows]))
+    return legend([*words, ("f1", held)]) + lines_svg("Asked for and held, RRU", times, lines)
 
 
 def _condition(row: Json, kind: str) -> Json:

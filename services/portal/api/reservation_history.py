@@ -1,4 +1,4 @@
-"""`/v1/reservations/{id}/history`: what it asked for and held, over the last 90 days."""
+"""`/v1/reservations/{id}/history`: what it asked for, was granted and held, over the last 90 days."""
 
 from __future__ import annotations
 
@@ -30,8 +30,10 @@ class ReadinessIntervalOut(ResponseModel):
         description="Status of the condition Ready; Unknown: no promise, or the platform did not look"
     )
     reason: Readiness = Field(description="Reason of the condition Ready; NotWatched: the platform was down")
-    capacity_rru: float = Field(
-        description="RRU asked for. They are promised once they are granted, and no record says when that was"
+    capacity_rru: float = Field(description="RRU asked for")
+    granted_rru: float | None = Field(
+        description="RRU of them that were granted, and so promised: less only while a request waited; null: a record "
+        "of an earlier version, which did not keep it"
     )
     held_rru: float | None = Field(description="RRU of the servers that had joined it and were up; null: not watched")
     held_after_msb_loss_rru: float | None = Field(
@@ -60,6 +62,7 @@ def _out(interval: ReadinessInterval) -> ReadinessIntervalOut:
         ready=record.readiness.status,
         reason=record.readiness,
         capacity_rru=record.capacity_rru,
+        granted_rru=record.granted_rru,
         held_rru=record.held_rru,
         held_after_msb_loss_rru=record.held_after_msb_loss_rru,
         observed_generation=record.observed_generation,

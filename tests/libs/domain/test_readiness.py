@@ -56,6 +56,7 @@ def record(state: Readiness, held_rru: float | None, after_rru: float | None, as
         readiness=state,
         observed_generation=1,
         capacity_rru=asked_rru,
+        granted_rru=asked_rru,
         held_rru=held_rru,
         held_after_msb_loss_rru=after_rru,
     )

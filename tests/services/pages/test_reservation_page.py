@@ -203,9 +203,10 @@ def test_a_request_that_waits_says_how_much_of_it_was_granted(log_in, world, api
     assert "240 RRU asked for" in page
     assert "mark: asked for" in page
     assert "None of the 240 RRU asked for is granted yet, so none is promised." in page
-    assert "Dashed: asked for, and promised once it is granted." in page
+    assert "asked for granted of it held The last" in page
     granted = text_of(browser.get("/regions/west/reservations/web").text)
     assert "are granted;" not in granted
+    assert "asked for and granted held after MSB loss" in granted
     assert "24 RRU promised" in granted
     assert "mark: promised" in granted
 

@@ -13,15 +13,19 @@ from libs.store.regions.region_history import PERIODS, load_region_history
 from tests.builders.region import region_image
 from tests.builders.stored import reservation_id, stored
 
+TOLD_MINUTES = 10 * 1440
+"""Since so long ago, the records say what was granted."""
 NOW = datetime(2026, 11, 20, 18, tzinfo=UTC)
 GUARDED, OPEN = (ReservationSpec(capacity_rru=9, rru={"hw-a": 1.0}, survives_msb_loss=s) for s in (True, False))
 _RECORD = sa.text("""
-    INSERT INTO readiness_changes VALUES (:id, :at, :at, :readiness, 1, :capacity, :held, :after, 0, 0)""")
+    INSERT INTO readiness_changes (reservation_id, from_at, since_at, readiness, observed_generation, capacity_rru,
+        granted_rru, held_rru, held_after_msb_loss_rru, ready_s, watched_s)
+    VALUES (:id, :at, :at, :readiness, 1, :capacity, :granted, :held, :after, 0, 0)""")
 
 
 def fill(database: Database, seed: int) -> list[dict]:
     """Store random records of three reservations, of which one is a shared buffer. Return those of the other two."""
-    rng = np.random.default_rng(seed)
+    rng, of_grants = np.random.default_rng(seed), np.random.default_rng(100 + seed)
     image = region_image(reservations={"web": GUARDED, "db": OPEN, "spare": OPEN}, kind={"spare": "shared_buffer"})
     snapshot = stored(database, image)
     records = []
@@ -34,7 +38,8 @@ def fill(database: Database, seed: int) -> list[dict]:
             at = NOW - timedelta(minutes=minute)
             after = None if held is None else max(0.0, held - 2)
             one = {"id": reservation_id(snapshot, name), "at": at, "readiness": state, "held": held, "after": after}
-            records.append(one | {"capacity": float(rng.integers(5, 9)), "name": name})
+            granted = None if minute > TOLD_MINUTES else float(of_grants.integers(0, 5))
+            records.append(one | {"capacity": float(rng.integers(5, 9)), "granted": granted, "name": name})
     with database.write() as tx:
         for one in records:
             tx.execute(_RECORD, one)
@@ -43,19 +48,20 @@ def fill(database: Database, seed: int) -> list[dict]:
     return [one for one in records if one["name"] != "spare"]
 
 
-def figures_at(records: list[dict], at: datetime) -> tuple[float, float, bool]:
-    """Return promised and missing RRU at a time, and whether all was watched."""
-    capacity, missing, watched = 0.0, 0.0, True
+def figures_at(records: list[dict], at: datetime) -> tuple[float, float | None, float, bool]:
+    """Return RRU asked for, granted and missing at a time, and whether all was watched."""
+    capacity, granted, missing, watched = 0.0, 0.0, 0.0, True
     for name in ("web", "db"):
         past = [one for one in records if one["name"] == name and one["at"] <= at]
         if not past:
             continue
         last = max(past, key=lambda one: one["at"])
         capacity += last["capacity"]
+        granted = None if granted is None or last["granted"] is None else granted + last["granted"]
         if last["readiness"] in ("CapacityLost", "NotThereYet"):
             missing += max(0.0, last["capacity"] - last["after" if name == "web" else "held"])
         watched = watched and last["readiness"] != "NotWatched"
-    return capacity, missing, watched
+    return capacity, granted, missing, watched
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
@@ -66,18 +72,22 @@ def test_each_period_has_the_most_that_was_missing_and_the_last_promise(database
     first = max(NOW - timedelta(days=30), min(one["at"] for one in records))
     assert (found.begins_at, found.ends_at, len(found.periods)) == (first, NOW, PERIODS)
     length = (NOW - first) / PERIODS
-    gaps = 0
+    gaps, untold = 0, 0
     for place, period in enumerate(found.periods):
         begin, end = first + place * length, first + (place + 1) * length
         moments = [begin, *sorted(one["at"] for one in records if begin < one["at"] < end)]
         looks = [figures_at(records, at) for at in moments]
-        if not any(watched for _, _, watched in looks):
+        if not any(watched for *_, watched in looks):
             gaps += 1
-            assert (period.capacity_rru, period.missing_rru) == (None, None)
+            assert (period.capacity_rru, period.granted_rru, period.missing_rru) == (None, None, None)
             continue
-        assert period.capacity_rru == pytest.approx(looks[-1][0])
-        assert period.missing_rru == pytest.approx(max(missing for _, missing, _ in looks))
+        capacity, granted, _, _ = looks[-1]
+        assert period.capacity_rru == pytest.approx(capacity)
+        assert period.granted_rru == (None if granted is None else pytest.approx(granted, abs=1e-9))
+        assert period.missing_rru == pytest.approx(max(missing for _, _, missing, _ in looks))
+        untold += granted is None
     assert 0 < gaps < PERIODS
+    assert 0 < untold < PERIODS - gaps
 
 
 def test_nothing_is_known_before_the_first_look_and_of_no_region(database: Database) -> None:

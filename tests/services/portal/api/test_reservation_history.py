@@ -97,6 +97,8 @@ def test_ready_calls_only_what_was_granted_a_promise(
     """It holds two servers, and then loses one after the other."""
     ask(database, requests, name="old")
     look()
+    granted_rru = client.get(f"/v1/reservations/{old}").json()["status"]["granted_rru"]
+    assert client.get(f"/v1/reservations/{old}/history").json()["items"][0]["granted_rru"] == granted_rru
     ready = ready_of(client.get(f"/v1/reservations/{old}").json()["status"])
     assert (ready["reason"], ready["message"]) == ("Held", f"Holds 2 of 2 RRU. {said}".rstrip())
     for left, reason in zip((1, 0), lost, strict=True):
@@ -112,6 +114,37 @@ def test_ready_calls_only_what_was_granted_a_promise(
     explained = client.get(f"/v1/reservations/{old}/explain").json()
     assert explained["ready"]["message"] == ready["message"]
     assert said in explained["summary"]
+
+
+def test_what_was_promised_is_told_later(
+    client: TestClient, database: Database, old: int, look: Callable[[], None]
+) -> None:
+    """A resize from 1 to 2 waits, and is granted later."""
+    ask(database, [("create", 1, "granted"), ("resize", 2, "degraded")], name="old")
+    look()
+    with database.write() as tx:
+        tx.execute(sa.text("UPDATE capacity_requests SET phase = 'granted'"))
+    look()
+    items = client.get(f"/v1/reservations/{old}/history").json()["items"]
+    assert [(one["capacity_rru"], one["granted_rru"]) for one in items] == [(2, 2), (2, 1)]
+
+
+def test_what_an_earlier_version_did_not_keep_is_unknown(
+    client: TestClient, database: Database, old: int, look: Callable[[], None]
+) -> None:
+    """The first look of this version keeps it."""
+    look()
+    with database.write() as tx:
+        tx.execute(sa.text("UPDATE readiness_changes SET granted_rru = NULL"))
+    path = f"/v1/reservations/{old}/history"
+    assert [one["granted_rru"] for one in client.get(path).json()["items"]] == [None]
+    look()
+    look()
+    newest, first = client.get(path).json()["items"]
+    assert (newest["granted_rru"], first["granted_rru"]) == (2, None)
+    assert (newest["reason"], newest["until_at"] > newest["from_at"]) == (first["reason"], True)
+    ready = ready_of(client.get(f"/v1/reservations/{old}").json()["status"])
+    assert ready["last_transition"] == first["from_at"], "such a record is no transition"
 
 
 def test_pages_are_followed_by_cursor(
