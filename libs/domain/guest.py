@@ -29,7 +29,8 @@ _OF_THE_HOST = (
 class Guest:
     """A live reservation with `guest_share` of each server of the reservation `guest_of`.
 
-    spec   its own: the RRU of whole servers
+    spec           its own: the RRU of whole servers
+    promised_rru   RRU that it was granted so far; None: its capacity, or not known
     """
 
     reservation_id: int
@@ -37,6 +38,7 @@ class Guest:
     owner: str
     spec: ReservationSpec
     generation: int = 1
+    promised_rru: float | None = None
 
     @property
     def host(self) -> str:

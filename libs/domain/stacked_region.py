@@ -78,6 +78,9 @@ def unstacked(image: RegionImage) -> RegionImage:
             snapshot, guest.name, guest.spec, reservation_id=guest.reservation_id, generation=guest.generation
         )
     specs = [guest.spec for guest in guests]
+    promised = [one.spec.capacity_rru if one.promised_rru is None else one.promised_rru for one in guests]
+    if snapshot.promised_rru is not None:
+        snapshot = replace(snapshot, promised_rru=np.append(snapshot.promised_rru[: len(q)], promised))
     return replace(
         image,
         snapshot=snapshot,
@@ -96,7 +99,7 @@ def guests_of_rows(image: RegionImage, guest_of: Names, guest_share: Floats) -> 
     guest_of     (R,) str or None  name of the host
     guest_share  (R,)              share of each of its servers; not read for others
     """
-    q = image.snapshot.reservations
+    q, promised = image.snapshot.reservations, image.snapshot.promised_rru
     return [
         Guest(
             reservation_id=int(q.id[row]),
@@ -104,6 +107,7 @@ def guests_of_rows(image: RegionImage, guest_of: Names, guest_share: Floats) -> 
             owner=str(image.reservation_owner[row]),
             spec=replace(spec_of_row(image, row), guest_of=str(guest_of[row]), guest_share=float(guest_share[row])),
             generation=int(q.generation[row]),
+            promised_rru=None if promised is None else float(promised[row]),
         )
         for row in np.flatnonzero([of is not None for of in guest_of]).tolist()
     ]

@@ -91,8 +91,8 @@ def load_region(source: Source, *, name: str = "region", absent: RegionPolicy = 
     - Reservations are guests by the columns `guest_of` and `guest_share`; else there are no guests.
     - Types have watts by the columns `idle_w` and `full_w` of servers, and domains have limits by power_limits.parquet.
     - Racks have limits by the column `uplink_gbit` of servers, and reservations send `gbit_per_rru`, which is 0.
-    - Without `churned`, a solve of the region has no churn budget. Without `promised_rru`, all reservations were
-      granted their capacity. Only replay bundles have these columns.
+    - Without `churned`, a solve of the region has no churn budget. Only replay bundles have this column.
+    - Without `promised_rru`, all reservations were granted their capacity.
     - `unavailability` follows from `available`. With the column, a server that is up may be in planned maintenance.
 
     Raises InterchangeError with up to 20 problems.

@@ -87,12 +87,12 @@ def dump_region(image: RegionImage) -> dict[str, bytes]:
     Some columns are written only if they are needed. `target` is written if it differs from the current bindings,
     and `leaving` and `awaited` if any server is that. `unavailability` is written if any server is in planned
     maintenance, and a size if it is known for any type. Each further kind of domain has its column of servers.
-    `churned` and `promised_rru` of reservations are written if the churn budget applies, and `workload_class` if any
-    reservation follows a class. `resources` is written if any reservation asks for one, and servers then have a column
-    for it. `guest_of` and `guest_share` are written if there are guests, and `survives_loss_of` if any reservation
-    names a kind of domain. The files of the catalogue are written if the image has one, and power_limits.parquet if
-    there are limits. `uplink_gbit` of servers is written if a rack has a limit, and `gbit_per_rru` if a reservation
-    sends anything.
+    `churned` of reservations is written if the churn budget applies, and `promised_rru` if the image says what was
+    granted. `workload_class` is written if any reservation follows a class. `resources` is written if any reservation
+    asks for one, and servers then have a column for it. `guest_of` and `guest_share` are written if there are guests,
+    and `survives_loss_of` if any reservation names a kind of domain. The files of the catalogue are written if the
+    image has one, and power_limits.parquet if there are limits. `uplink_gbit` of servers is written if a rack has a
+    limit, and `gbit_per_rru` if a reservation sends anything.
     """
     guests, image = image.snapshot.guests, unstacked(image)
     s, q = image.snapshot.servers, image.snapshot.reservations

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 
+import numpy as np
 import sqlalchemy as sa
 
+from libs.domain.fleet import FleetSnapshot
 from libs.store.platform.database import Transaction
 
 _DECIDED = """FROM capacity_requests AS one
@@ -15,7 +18,7 @@ _CREATED = """EXISTS (
         SELECT FROM capacity_requests AS one
         WHERE one.reservation_id = reservations.reservation_id AND one.kind = 'create')"""
 # The last request that was accepted may still wait for servers. Then the promise is the one before it. A reservation
-# that no request created was imported, with a capacity that is promised. Older versions overwrote that capacity by a
+# that no request created was imported, with RRU that are promised. Older versions did not keep these, or only until a
 # resize. Then all that it asks for counts until a request is granted. A request that is not decided yet has not changed
 # the reservation.
 GRANTED_RRU = f"""
@@ -43,6 +46,21 @@ _OF_IDS = sa.text(
 def load_ungranted(tx: Transaction, region_id: int) -> dict[int, float]:
     """Return reservation id -> RRU granted so far, of the live reservations that ask for more than that."""
     return {row.reservation_id: float(row.rru) for row in tx.execute(_OF_REGION, {"region_id": region_id})}
+
+
+def with_promises(tx: Transaction, snapshot: FleetSnapshot, region_id: int) -> FleetSnapshot:
+    """Return the snapshot with what was granted of each reservation so far, and of each guest.
+
+    `tx` must be the transaction that loaded the snapshot.
+    """
+    ungranted, q = load_ungranted(tx, region_id), snapshot.reservations
+    granted = [ungranted.get(int(reservation_id), np.inf) for reservation_id in q.id]
+    guests = (
+        replace(guest, promised_rru=ungranted.get(guest.reservation_id, guest.spec.capacity_rru))
+        for guest in snapshot.guests
+    )
+    promised_rru = np.minimum(q.capacity_rru, np.array(granted, np.float64))
+    return replace(snapshot, promised_rru=promised_rru, guests=tuple(guests))
 
 
 def load_waiting(tx: Transaction, ids: Collection[int]) -> dict[int, float]:

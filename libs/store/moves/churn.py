@@ -9,7 +9,7 @@ import numpy as np
 import sqlalchemy as sa
 
 from libs.domain.fleet import FleetSnapshot
-from libs.store.capacity.ungranted import load_ungranted
+from libs.store.capacity.ungranted import with_promises
 from libs.store.fleet.regions import load_region
 from libs.store.platform.database import Transaction
 
@@ -44,10 +44,7 @@ def with_churn(tx: Transaction, snapshot: FleetSnapshot, *, now: datetime) -> Fl
     values = {"region_id": region_id, "since": now - DAY}
     found = {row.reservation_id: int(row.servers) for row in tx.execute(sa.text(_CHURNED), values)}
     churned = [found.get(int(reservation_id), 0) for reservation_id in snapshot.reservations.id]
-    ungranted, q = load_ungranted(tx, region_id), snapshot.reservations
-    granted = [ungranted.get(int(reservation_id), np.inf) for reservation_id in q.id]
-    promised = np.minimum(q.capacity_rru, np.array(granted, np.float64))
-    return replace(snapshot, churned=np.array(churned, np.int64), promised_rru=promised)
+    return replace(with_promises(tx, snapshot, region_id), churned=np.array(churned, np.int64))
 
 
 def load_churn_until(tx: Transaction, region_id: int, *, now: datetime) -> datetime | None:

@@ -12,6 +12,7 @@ from libs.domain.region_image import RegionImage
 from libs.domain.reservation import ReservationKind
 from libs.domain.rru_catalogue import RegionCatalogue
 from libs.store.capacity.rru_catalogue import load_versions
+from libs.store.capacity.ungranted import with_promises
 from libs.store.fleet.hardware_types import load_cost_units, load_sizes
 from libs.store.fleet.regions import load_region
 from libs.store.fleet.snapshot import LIVE, load_fleet_snapshot
@@ -37,7 +38,7 @@ def load_region_image(tx: Transaction, region_name: str) -> RegionImage:
     kinds = load_names(tx, f"SELECT kind {reservation}", parameters)
     new_name = _told_apart({*current, *target} - {None}, set(snapshot.reservations.name))
     return RegionImage(
-        snapshot=snapshot,
+        snapshot=_with_promises(tx, snapshot, parameters["region"], kinds),
         server_host_profile=load_names(tx, f"SELECT host_profile {server}", parameters),
         server_deleted_current=_renamed(current, new_name),
         server_deleted_target=_renamed(target, new_name),
@@ -52,6 +53,15 @@ def load_region_image(tx: Transaction, region_name: str) -> RegionImage:
         hardware_type_attributes=load_sizes(tx, snapshot.hardware_types),
         catalogue=catalogue,
     )
+
+
+def _with_promises(tx: Transaction, snapshot: FleetSnapshot, region_id: int, kinds: Names) -> FleetSnapshot:
+    """Return the snapshot with what was granted, if a request waits. Without it, the files promise all."""
+    found = with_promises(tx, snapshot, region_id)
+    assert found.promised_rru is not None
+    waits = (found.promised_rru < found.reservations.capacity_rru) & (kinds == ReservationKind.GUARANTEED)
+    guest_waits = any(one.promised_rru != one.spec.capacity_rru for one in found.guests)
+    return found if waits.any() or guest_waits else snapshot
 
 
 def _classes(names: Names, catalogue: RegionCatalogue) -> Names:

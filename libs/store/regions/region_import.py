@@ -33,6 +33,7 @@ from libs.store.platform import audit
 from libs.store.platform.bulk import copy_in, new_ids
 from libs.store.platform.database import Transaction
 from libs.store.platform.refusals import NotPossible
+from libs.store.regions.waiting_requests import add_waiting_requests
 from libs.store.tables import (
     plans,
     regions,
@@ -53,11 +54,13 @@ def import_region(tx: Transaction, image: RegionImage, *, actor: str, now: datet
     """Create a region with everything in the image. A plan of kind `import` is the first of the region's lineage, the
     chain of its target plans.
 
-    A deleted reservation that servers are still bound to becomes a row with deleted_at set. An unavailable server gets
+    A guaranteed reservation keeps what the image says was granted of it. A request of the actor waits for the rest. A
+    deleted reservation that servers are still bound to becomes a row with deleted_at set. An unavailable server gets
     an open unplanned event, and one in maintenance a planned one. The broker gives new ids and generations.
 
     Raises AlreadyExists if the region exists. Raises NotPossible for a name that is empty, too long or not printable.
-    Raises it also for a server in use without a reservation, and for a row that the schema forbids.
+    Raises it also for a server in use without a reservation, and for a row that the schema forbids. So it does for a
+    promise of more than is asked for.
     """
     guests, image = image.snapshot.guests, unstacked(image)
     snapshot = image.snapshot
@@ -77,6 +80,7 @@ def import_region(tx: Transaction, image: RegionImage, *, actor: str, now: datet
     add_limits_table(tx, region_id, reservation_ids, snapshot.reservations.domain_limits, snapshot.topology.kinds)
     add_asked_table(tx, region_id, reservation_ids, snapshot.reservations.resources, snapshot.resources)
     stack_guests(tx, guests, dict(zip(map(str, snapshot.reservations.name), reservation_ids.tolist(), strict=True)))
+    add_waiting_requests(tx, region_id, image, guests, reservation_ids, requested_by=actor, now=now)
     server_ids = _add_servers(tx, region_id, image, topology.racks, type_ids, reservation_ids, now)
     add_server_domains(tx, region_id, snapshot.topology, topology, server_ids, snapshot.servers.domain)
     unavailability = _unavailability(image)
@@ -138,6 +142,7 @@ def _check(image: RegionImage) -> None:
             message = f"{q.name[limited[0]]}: no server has a place of the kind {kind.name}: fill domain:{kind.name}"
             raise NotPossible("domain_limits", message)
     _check_buffers(image)
+    _check_promises(image)
     for field in ("region", "hardware_type", "workload_class"):
         for name in columns[field]:
             if "/" in name or name in (".", ".."):
@@ -165,6 +170,16 @@ def _check_buffers(image: RegionImage) -> None:
         raise NotPossible("reservation", message)
 
 
+def _check_promises(image: RegionImage) -> None:
+    """Check that no reservation was granted more than it asks for, or an amount that is no finite number from 0."""
+    q, promised = image.snapshot.reservations, image.snapshot.promised_rru
+    if promised is None:
+        return
+    for row in np.flatnonzero(~((promised >= 0) & (promised <= q.capacity_rru))).tolist():
+        message = f"{q.name[row]}: {promised[row]:g} RRU are promised, of {q.capacity_rru[row]:g} that it asks for"
+        raise NotPossible("promised_rru", f"{message}: name from 0 to its capacity_rru")
+
+
 def _add_catalogue(tx: Transaction, region_id: int, catalogue: RegionCatalogue, actor: str, now: datetime) -> None:
     """Add the classes, and the cost units of types that have none yet."""
     ensure_hardware_types(tx, sorted(_types_named(catalogue)), now=now)
@@ -177,7 +192,8 @@ def _types_named(catalogue: RegionCatalogue) -> set[str]:
 
 
 def _add_reservations(tx: Transaction, region_id: int, image: RegionImage, now: datetime) -> Ints:
-    q = image.snapshot.reservations
+    q, promised = image.snapshot.reservations, image.snapshot.promised_rru
+    promised_rru = q.capacity_rru if promised is None else promised
     ids = new_ids(tx, reservations.c.reservation_id, len(q))
     kinds = np.array([kind.name for kind in image.snapshot.topology.kinds], object)
     copy_in(
@@ -192,7 +208,7 @@ def _add_reservations(tx: Transaction, region_id: int, image: RegionImage, now: 
             "host_profile": image.reservation_host_profile,
             "unit": image.reservation_unit,
             "capacity_rru": q.capacity_rru,
-            "imported_rru": _null(q.capacity_rru, image.reservation_kind != ReservationKind.GUARANTEED),
+            "imported_rru": _null(promised_rru, image.reservation_kind != ReservationKind.GUARANTEED),
             "survives_msb_loss": q.survives_msb_loss,
             "survives_loss_of": [kinds[row].tolist() for row in q.survives_loss_of],
             "msb_spread_limit": _null(q.msb_spread_limit, np.isinf(q.msb_spread_limit)),

@@ -18,7 +18,7 @@ reservations = sa.Table(
     text("host_profile"),
     text("unit"),
     sa.Column("capacity_rru", sa.Double, nullable=False),
-    # The capacity that it was imported with; null: it was not, an earlier version did it, or its RRUs have changed.
+    # The RRU promised when it was imported; null: it was not, an earlier version did it, or its RRUs have changed.
     sa.Column("imported_rru", sa.Double, nullable=True),
     sa.Column("survives_msb_loss", sa.Boolean, nullable=False),
     # Further kinds of domain: it also survives the loss of any one domain of each.

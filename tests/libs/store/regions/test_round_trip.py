@@ -94,6 +94,7 @@ def random_image(seed: int) -> RegionImage:
             domain_limits=random_limits(rng, len(q)),
         ),
         cost_units=listed_units(found.hardware_types, catalogue.units()),
+        promised_rru=None if seed % 3 else np.append(0.0, q.capacity_rru[1:] * rng.choice([0.0, 0.3, 1.0], len(q) - 1)),
         uplinks=np.where(rng.random(len(found.topology.racks)) < 0.4, np.inf, rng.uniform(1, 90, 8)),
     )
     return replace(

@@ -4,6 +4,7 @@ import dataclasses
 import io
 import json
 import zipfile
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -94,7 +95,8 @@ def parquet(**columns: object) -> bytes:
 def with_column(content: bytes, name: str, values: list[object]) -> bytes:
     table = pq.read_table(io.BytesIO(content))
     stream = io.BytesIO()
-    pq.write_table(table.set_column(table.column_names.index(name), name, pa.array(values)), stream)
+    table = table.drop_columns([name]) if name in table.column_names else table
+    pq.write_table(table.append_column(name, pa.array(values)), stream)
     return stream.getvalue()
 
 
@@ -116,6 +118,19 @@ def with_column(content: bytes, name: str, values: list[object]) -> bytes:
             "reservations.parquet",
             lambda content: with_column(content, "capacity_rru", [-1.0]),
             "reservations.parquet[0].capacity_rru",
+        ),
+        *(
+            (
+                "reservations.parquet",
+                partial(with_column, name="promised_rru", values=[promised]),
+                field,
+            )
+            for promised, field in (
+                (-1.0, "reservations.parquet[0].promised_rru"),
+                (float("inf"), "reservations.parquet[0].promised_rru"),
+                (None, "reservations.parquet[0].promised_rru"),
+                (1000.0, "promised_rru"),
+            )
         ),
         ("rru.parquet", lambda content: parquet(reservation=["nobody"]), "rru.parquet.hardware_type"),
         (
