@@ -77,8 +77,8 @@ def _with_planned_limits(few: FleetSnapshot, planned: Indices) -> FleetSnapshot:
     """Return the snapshot in which hard limits on each domain of a kind allow what the plan has, if the kind has one
     domain.
 
-    The plan may keep a binding that breaks such a limit. All of a reservation's servers are in the domain, so this
-    limit and what the reservation may not lose of the plan would exclude each other.
+    The plan may keep a binding that breaks such a limit. All servers of a reservation are in the domain. So this limit
+    would exclude what the reservation may not lose of the plan.
     """
     q, capacity = few.reservations, few.reservations.capacity_rru
     limits, msb_share = q.domain_limits.copy(), q.msb_share_max

@@ -162,8 +162,8 @@ def worse_off(snapshot: FleetSnapshot, before: Indices, after: Indices) -> Bools
     """Return a (R,) mask of the reservations for which a term grows from the plan `before` to the plan `after`.
 
     The terms are expressions 3, 4, 6 and 7, the surplus and locality, by definition and without a solver. All
-    reservations count as worse off if `after` breaks hard limits more, or a limit on power, or if a domain above its
-    limit draws more. `snapshot` is in cost units.
+    reservations count as worse off if `after` breaks hard limits more, or a limit on power. So they do if a domain
+    above its limit draws more. `snapshot` is in cost units.
     """
     q = snapshot.reservations
     if excess(snapshot, after) > excess(snapshot, before) + _ROUNDING or beyond_w(snapshot, after).any():

@@ -272,7 +272,7 @@ def test_variance_counts_msbs_with_watts_only():
 
 @COLUMNS
 def test_later_phases_take_no_server_back_into_a_domain_above_its_limit(columns):
-    # Any server of r0 is above the limit of its rack. So the phase of racks looks at r0, and staying would cost no move.
+    # Any server of r0 is above the limit of its rack, so the phase of racks looks at r0. Staying would cost no move.
     plain = region(msb_datacenter=(0, 0), servers=[(0, 0, 0), (1, 0)], capacity=[1], survives=[False], rack_limit=[0.5])
     snapshot = powered(plain, ("MSB", "msb-0", 200.0))
     found = plan_target_bindings(snapshot, Limits(exact_columns_max=columns))
