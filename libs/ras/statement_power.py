@@ -51,7 +51,8 @@ def add_power_balance(snapshot: FleetSnapshot, problem: Problem, rows: Indices) 
 
         price / K * sum_m max(0, kW[m] - level[k,m])  =  price / K * sum_m max(0, most[m] - level[k,m] - free kW[m])
 
-    most are the kW with all objects in full. Levels that no MSB can reach, or that all exceed, still count a constant.
+    most are the kW with all objects in full, and without the servers that will be retired: plans may give them up. So
+    no plan costs less. Levels that no MSB can reach, or that all exceed, still count a constant.
     """
     power, price = snapshot.power, snapshot.policy.power_balance_cost
     if power is None or price <= 0:
@@ -59,7 +60,7 @@ def add_power_balance(snapshot: FleetSnapshot, problem: Problem, rows: Indices) 
     free_kw = power.gain_w[snapshot.servers.hardware_type[rows]] / W_PER_KW
     if not free_kw.any():
         return
-    every = np.maximum(snapshot.servers.target, FREE)
+    every = np.where(snapshot.servers.leaving, FREE, np.maximum(snapshot.servers.target, FREE))
     every[rows] = 0
     most = msb_w(snapshot, every)
     _add_dimension(problem, POWER_KW, free_kw)

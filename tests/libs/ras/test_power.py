@@ -312,3 +312,15 @@ def test_a_limit_that_no_plan_can_reach_ends_no_solve(columns):
     down = powered(plain, ("MSB", "msb-0", 200.0))
     down = replace(down, servers=replace(down.servers, available=np.zeros(2, bool)))
     assert plan_target_bindings(down, Limits(exact_columns_max=columns)).plan.target.tolist() == [0, FREE]
+
+
+def test_the_bound_of_a_balance_knows_that_retiring_servers_go() -> None:
+    # r0 is covered without the server that will be retired, so the plan gives that up, and msb-0 draws less.
+    plain = region(msb_datacenter=(0, 0), servers=[(0, 0, 0), (0, 0, 0), (1, 0)], capacity=[1], survives=[False])
+    snapshot = powered(plain, power_balance_cost=50.0)
+    snapshot = replace(snapshot, servers=replace(snapshot.servers, leaving=np.array([True, False, False])))
+    found = plan_target_bindings(snapshot, EXACT)
+    assert found.plan.target.tolist() == [FREE, 0, FREE]
+    score = found.report.score
+    assert score.power > 0
+    assert found.report.lower_bound == pytest.approx(score.total_without_rack, abs=1e-3)
