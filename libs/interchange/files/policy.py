@@ -7,7 +7,7 @@ import math
 from dataclasses import asdict, fields, replace
 from typing import Any, TypeVar
 
-from libs.domain.policy import BOOKING_HORIZON_S_MAX, BOOKING_LEAD_S_MAX, RegionPolicy
+from libs.domain.policy import BOOKING_HORIZON_S_MAX, BOOKING_LEAD_S_MAX, COST_MAX, RegionPolicy
 from libs.domain.world import FluxPolicy
 from libs.interchange.files.bounds import parse_json, read_json
 from libs.interchange.files.errors import InterchangeError, Problem, Problems
@@ -26,6 +26,9 @@ _Policy = TypeVar("_Policy", RegionPolicy, FluxPolicy)
 def load_policy(source: Source, problems: Problems, absent: RegionPolicy = AS_THE_FORMAT) -> RegionPolicy:
     """Return a region's policy; absent keys take the values of `absent`."""
     policy = _load(source, problems, absent)
+    for cost in fields(policy):
+        if cost.metadata["bounds"].get("le") == COST_MAX and getattr(policy, cost.name) > COST_MAX:
+            problems.add(FILE, f"is a cost and must be at most {COST_MAX:g}", field=cost.name)
     if policy.shared_buffer_share >= 1:
         problems.add(FILE, "is a share and must be below 1", field="shared_buffer_share")
     for field in ("daily_churn_share", "solve_churn_share", "reservation_churn_share", "rack_phase_share"):

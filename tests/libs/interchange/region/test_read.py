@@ -182,6 +182,7 @@ def test_bad_input_is_named_by_file_row_and_field(name):
         (b'{"spread_cost": "2"}', "not a number"),
         (b'{"spread_cost": true}', "not a number"),
         (b'{"shared_buffer_share": 1.0}', "below 1"),
+        (b'{"shortfall_cost": 1e308}', "shortfall_cost: is a cost and must be at most 1e"),
         (b'{"booking_horizon_s": 1e18}', "must be at most 31536000 seconds"),
         (b"\xff\xfe", "not JSON"),
         (b"[" * 100_000, "policy.json: is not JSON: it is nested too deep"),
