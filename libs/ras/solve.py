@@ -122,6 +122,10 @@ class _Solve:
         with self._step("evaluation"):
             score = evaluate(self.snapshot, target)
             least_penalty = self._least_penalty(found, score)
+            lower_bound = max(least_penalty, sum(found.bound[1:]))
+            if self.zones is not None:  # the plan may keep servers outside the chosen domains
+                least_penalty = min(least_penalty, score.penalty)
+                lower_bound = min(lower_bound, score.total_without_rack)
             covered = coverage_of(self.snapshot, target)
             churn = None
             if budget is not None:
@@ -134,7 +138,7 @@ class _Solve:
             size=found.size,
             score=score,
             stay=stay,
-            lower_bound=max(least_penalty, sum(found.bound[1:])),
+            lower_bound=lower_bound,
             least_penalty=least_penalty,
             reservation=self.snapshot.reservations.name,
             priority=self.snapshot.reservations.priority,
@@ -149,6 +153,7 @@ class _Solve:
             phases=phases,
             losses=report_losses(self.snapshot, covered),
             power=report_power(self.snapshot, present, target),
+            chosen_domains=self.zones is not None,
         )
         self._tell("evaluation", score.total_without_rack, report.lower_bound)
         return SolveResult(plan=TargetPlan(target=target, parent_plan_id=self.snapshot.target_plan_id), report=report)

@@ -44,6 +44,8 @@ class SolveReport:
     phases          the later phases that had something to do, in their order
     losses          each kind of loss that reservations survive; () if none names a further kind than MSBs
     power           the power of domains before and after; None: no hardware type has watts
+    chosen_domains  whether the solve chose domains for reservations with a `domains_max`. Its bounds then hold only for
+                    plans within these domains (docs/designs/0054), and for this plan
     as_solved       the score that the gap compares with the bound, if `score` counts shortfalls of another moment than
                     the solve; None: it is `score`
     """
@@ -69,6 +71,7 @@ class SolveReport:
     phases: tuple[PhaseReport, ...] = ()
     losses: tuple[LossReport, ...] = ()
     power: PowerReport | None = None
+    chosen_domains: bool = False
     as_solved: Score | None = None
 
     @property
@@ -127,6 +130,7 @@ class SolveReport:
             "stopped_by": self.stopped_by,
             "limit_hit": self.limit_hit,
             "proven": self.proven,
+            **({"chosen_domains": True} if self.chosen_domains else {}),
             "seed": self.seed,
             "phases": [phase.as_dict() for phase in self.phases],
             **losses,

@@ -74,12 +74,13 @@ _SHOWN = (
 def _short(run: Json) -> Json:
     report = run["report"] or {}
     figures = {name: report[name] for name in _SHOWN if name in report}
+    within = " in the domains that it chose" if report.get("chosen_domains") else ""
     if figures.get("gap") is not None:
-        figures["gap"] = f"at most {percent(figures['gap'])} above the best possible"
+        figures["gap"] = f"at most {percent(figures['gap'])} above the best possible{within}"
     if figures.get("penalty"):
         unavoidable = report.get("least_penalty", 0.0)
         figures["penalty"] = f"{figures['penalty']:,.6g} of the total, for missing capacity or affinity; "
-        figures["penalty"] += f"every plan has at least {unavoidable:,.6g}"
+        figures["penalty"] += f"every plan{within} has at least {unavoidable:,.6g}"
     if "as_solved" in report:
         figures["as_solved"] = report["as_solved"]["message"]
     if "waves" in report:

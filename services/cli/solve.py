@@ -178,7 +178,8 @@ def print_summary(snapshot: FleetSnapshot, report: SolveReport, waves: str, out:
     if report.proven:
         bounded = "no better answer exists (racks not counted)"
     elif math.isfinite(report.gap):
-        bounded = f"at most {percent(report.gap)} above the best possible (racks not counted)"
+        within = " in the domains that it chose" if report.chosen_domains else ""
+        bounded = f"at most {percent(report.gap)} above the best possible{within} (racks not counted)"
     say(
         f"moved {report.score.moved_in_use:,} in use and {report.score.moved_idle:,} idle, "
         f"acquired {report.score.acquired:,}; {bounded}; "

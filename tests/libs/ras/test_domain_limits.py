@@ -243,3 +243,25 @@ def test_the_chosen_domain_gives_the_resources_too(columns, held):
     )
     target = solved(snapshot, columns)
     assert (held_in(snapshot, target, 0), coverage_of(snapshot, target).shortfall.tolist()) == ({1: 2}, [0])
+
+
+def test_the_bounds_of_chosen_domains_are_reported_as_such_and_none_is_above_the_plan() -> None:
+    servers = [(0, 0), (0, 1), (1, 0), (1, 1)]
+    both = region(
+        msb_datacenter=(0, 0),
+        types=2,
+        servers=servers,
+        capacity=[1, 1],
+        survives=[False, False],
+        rru=[[1, 1], [1, 0]],
+        domains=[[0, 0, 1, 1]],
+        limits=[within(), within()],
+    )
+    report = plan_target_bindings(both).report
+    assert report.chosen_domains
+    assert report.as_dict()["chosen_domains"]
+    assert report.lower_bound <= report.score.total_without_rack
+    assert report.least_penalty <= report.score.penalty
+    plain = plan_target_bindings(region(servers=servers, types=2, msb_datacenter=(0, 0), capacity=[1])).report
+    assert not plain.chosen_domains
+    assert "chosen_domains" not in plain.as_dict()

@@ -21,3 +21,10 @@ def test_a_run_says_whose_servers_its_gap_counts() -> None:
 def test_a_run_without_penalty_says_nothing_of_it() -> None:
     told = _short({**RUN, "report": {"solve_s": 3.0, "gap": 0.01, "penalty": 0.0, "least_penalty": 0.0}})["report"]
     assert told == {"solve_s": 3.0, "gap": "at most 1.00% above the best possible", "penalty": 0.0}
+
+
+def test_bounds_of_chosen_domains_are_told_as_such() -> None:
+    report = {"gap": 0.01, "penalty": 4700.0, "least_penalty": 500.0, "chosen_domains": True}
+    told = _short({**RUN, "report": report})["report"]
+    assert told["gap"] == "at most 1.00% above the best possible in the domains that it chose"
+    assert told["penalty"].endswith("every plan in the domains that it chose has at least 500")
