@@ -99,15 +99,19 @@ def explain_any_server(database: Database, server_id: int, to: str | None, *, ho
 
 
 def _effects(snapshot: FleetSnapshot, names: Collection[str], row: int, to: str | None) -> list[MoveEffect]:
-    """Return the effect of binding the server in `row` to `to`; None: to each of the most promising places. `names`:
-    of the live reservations. Raises Problem (422) for an unknown `to`.
+    """Return the effect of binding the server in `row` to `to`, or to its host; None: to each of the most promising
+    places. `names`: of the live reservations. Raises Problem (422) for a `to` that is unknown or has not begun.
     """
     if to is None:
         return list(alternatives(snapshot, row))
     if to == FREE_NAME and to not in names:
         return [move_effect(snapshot, row, FREE)]
-    wanted = np.flatnonzero(snapshot.reservations.name == to)
+    hosts = {guest.name: guest.host for guest in snapshot.guests}
+    wanted = np.flatnonzero(snapshot.reservations.name == hosts.get(to, to))
     if not len(wanted):
+        if to in names:
+            message = "has not begun: it has no server yet"
+            raise invalid(FieldError(field="to", location="query", code="not_begun", message=f"{to} {message}"))
         known = [*snapshot.reservations.name.tolist(), FREE_NAME]
         raise invalid(unknown_name("to", "reservation", to, known, location="query"))
     return [move_effect(snapshot, row, int(wanted[0]))]

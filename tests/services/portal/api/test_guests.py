@@ -319,7 +319,9 @@ def test_a_dry_run_answers_and_keeps_nothing(client: TestClient, web: dict) -> N
 
 
 @pytest.mark.usefixtures("web")
-def test_an_explanation_of_a_guest_tells_of_its_host(client: TestClient, assess_all: Callable[[], None]) -> None:
+def test_an_explanation_of_a_guest_tells_of_its_host(
+    client: TestClient, database: Database, assess_all: Callable[[], None]
+) -> None:
     cache = granted(client, assess_all, guest())
     found = client.get(f"/v1/reservations/{cache['reservation_id']}/explain").json()
     assert found["summary"].startswith("cache is a guest of web and has 0.25 of each of its servers. Now it holds ")
@@ -328,6 +330,11 @@ def test_an_explanation_of_a_guest_tells_of_its_host(client: TestClient, assess_
     [decider] = [one for one in of_host["deciders"] if one["name"] == "Guest"]
     assert decider["subject"] == "cache"
     assert decider["claim"].startswith("If cache were no guest of it")
+    servers = read(database).servers
+    path = f"/v1/servers/{servers.id[servers.target < 0][0]}/explain"
+    to_web, to_cache = (client.get(path, params={"to": name}).json() for name in ("web", "cache"))
+    assert to_cache == to_web
+    assert "errors" not in to_web
 
 
 @pytest.mark.usefixtures("web")

@@ -76,7 +76,10 @@ def test_a_promised_start_is_whole_whoever_asks_meanwhile(owner, database, clock
     assert "launch has not begun: it has no server yet. " in why["detail"]
     assert "32 servers" in why["detail"]
     with database.snapshot() as tx:
-        assert load_fleet_snapshot(tx, "west").servers.booked.sum() == 32
+        servers = load_fleet_snapshot(tx, "west").servers
+    assert servers.booked.sum() == 32
+    [error] = owner.get(f"/v1/servers/{servers.id[0]}/explain?to=launch").json()["errors"]
+    assert (error["field"], error["message"]) == ("to", "launch has not begun: it has no server yet")
     lasting = ask(owner, database, clock, create("lasting", window(clock, None, None, capacity_rru=24, **ANY)))
     status = owner.get(lasting).json()["status"]
     assert (status["phase"], status["numbers"]["booked_servers"]) == ("degraded", 32)
