@@ -35,7 +35,7 @@ def assess(run: JobRun) -> None:
 @job(ENQUEUE_ASSESSMENTS)
 def enqueue_assessments(run: JobRun) -> None:
     """Queue waiting assessments without a job."""
-    EnqueueAssessments(run.database).reconcile()
+    EnqueueAssessments(run.database, run.clock).reconcile()
 
 
 @job(FORGET_IDEMPOTENCY_KEYS)

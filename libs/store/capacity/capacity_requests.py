@@ -16,7 +16,7 @@ from libs.domain.reservation import CapacityUnit, ReservationSpec
 from libs.reconcile.errors import StaleGeneration
 from libs.store.platform.database import Transaction
 from libs.store.platform.refusals import NotFound
-from libs.store.tables import capacity_requests, jobs, regions
+from libs.store.tables import capacity_requests, jobs, regions, reservations
 
 UNASSESSED = (CapacityRequestPhase.SUBMITTED, CapacityRequestPhase.ASSESSING)
 UNDECIDED = (*UNASSESSED, CapacityRequestPhase.AWAITING_APPROVAL)
@@ -181,6 +181,25 @@ def list_unassessed(tx: Transaction, *, job_kind: str, limit: int) -> tuple[tupl
         _table.c.phase.in_(UNASSESSED), ~sa.exists(job.correlate(_table))
     )
     return tuple(tx.execute(query.order_by(_table.c.capacity_request_id).limit(limit)).tuples())
+
+
+def list_hopeless(tx: Transaction, *, now: datetime, limit: int) -> tuple[CapacityRequest, ...]:
+    """Return requests that wait for an approval that could not help any more, oldest first: their reservation was
+    changed or deleted meanwhile, their host was deleted, or their end has passed.
+    """
+    own, guest_of = _table.c.reservation_id, _table.c.spec["guest_of"].as_string()
+    other = reservations.c.generation != _table.c.reservation_generation
+    gone = sa.exists().where(reservations.c.reservation_id == own, reservations.c.deleted_at.is_not(None) | other)
+    host = sa.exists().where(
+        reservations.c.region_id == _table.c.region_id,
+        reservations.c.name == guest_of,
+        reservations.c.deleted_at.is_(None),
+    )
+    ends_at = sa.cast(_table.c.spec["ends_at"].as_string(), sa.DateTime(timezone=True))
+    hopeless = sa.or_(gone, sa.and_(guest_of.is_not(None), ~host), ends_at <= now)
+    query = _SELECT.where(_table.c.phase == CapacityRequestPhase.AWAITING_APPROVAL, hopeless)
+    rows = tx.execute(query.order_by(_table.c.capacity_request_id).limit(limit)).mappings()
+    return tuple(_capacity_request(row) for row in rows)
 
 
 def count_undecided(tx: Transaction, region_id: int, owner: str) -> int:

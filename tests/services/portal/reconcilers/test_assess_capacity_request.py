@@ -197,16 +197,16 @@ def test_what_waits_without_a_job_is_queued_again(client: TestClient, database: 
     with database.snapshot() as tx:
         (job,) = list_jobs(tx).items
     assert (job.kind, job.subject) == (ASSESS, str(request_id))
-    assert EnqueueAssessments(database).reconcile() == 0
+    assert EnqueueAssessments(database, SystemClock()).reconcile() == 0
     from libs.store.platform.jobs import claim_job, fail_attempt
 
     with database.write() as tx:
         claimed = claim_job(tx, job.job_id, worker="w", lease_s=60)
         assert claimed is not None
-    assert EnqueueAssessments(database).reconcile() == 0
+    assert EnqueueAssessments(database, SystemClock()).reconcile() == 0
     with database.write() as tx:
         assert fail_attempt(tx, claimed, "broken", attempts_max=1)
-    assert EnqueueAssessments(database).reconcile() == 1
-    assert EnqueueAssessments(database).reconcile() == 0
+    assert EnqueueAssessments(database, SystemClock()).reconcile() == 1
+    assert EnqueueAssessments(database, SystemClock()).reconcile() == 0
     assess(database, request_id)
     assert ForgetIdempotencyKeys(database).reconcile() == 0
