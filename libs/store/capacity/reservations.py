@@ -104,8 +104,8 @@ def update_spec(
     if spec.guest_of is not None:
         values |= guest_columns(tx, row.region_id, spec)
     before = load_reservation(tx, reservation_id).spec
-    if (before.unit, before.rru) != (spec.unit, spec.rru):
-        values["imported_rru"] = None  # it was in other units
+    if not _has_units_of(before, spec):  # what was imported was in other units, but nothing stays nothing
+        values["imported_rru"] = sa.case((reservations.c.imported_rru == 0, 0.0), else_=None)
     # The servers that it has are brought to a new host profile by the mover, few at a time.
     values["profile_changed"] = sa.or_(reservations.c.profile_changed, reservations.c.host_profile != spec.host_profile)
     tx.execute(sa.update(reservations).where(reservations.c.reservation_id == reservation_id).values(values))
@@ -115,6 +115,12 @@ def update_spec(
     write_spec_rows(tx, row.region_id, reservation_id, spec)
     share_servers(tx, reservation_id)
     return generation + 1
+
+
+def _has_units_of(before: ReservationSpec, spec: ReservationSpec) -> bool:
+    """Return whether an RRU of `spec` is one of `before`: no hardware type of both is worth another number of them."""
+    both = before.rru.keys() & spec.rru.keys()
+    return before.unit is spec.unit and bool(both) and all(before.rru[t] == spec.rru[t] for t in both)
 
 
 def delete_reservation(tx: Transaction, reservation_id: int, *, generation: int, now: datetime) -> None:

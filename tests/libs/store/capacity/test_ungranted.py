@@ -86,6 +86,35 @@ def test_what_was_imported_is_no_promise_in_other_units(
         assert load_waiting(tx, [web]) == {reservation_id(fleet, name): granted for name, granted in waits.items()}
 
 
+@pytest.mark.parametrize("rru", [{"hw-a": 0.25}, {"hw-a": 1.0, "hw-b": 2.0}, {"hw-b": 2.0}])
+def test_nothing_is_promised_in_any_units_of_what_was_imported_without_a_grant(
+    database: Database, rru: dict[str, float]
+) -> None:
+    fleet = stored(database, region_image(hardware_types=("hw-a", "hw-b"), reservations={"web": SPEC}))
+    web = reservation_id(fleet, "web")
+    resized(database, imported_rru=0.0)
+    with database.write() as tx:
+        update_spec(tx, web, replace(SPEC, capacity_rru=3, rru=rru), generation=2)
+    ask(database, [("resize", 2, "degraded"), ("resize", 3, "degraded")])
+    with database.snapshot() as tx:
+        assert load_waiting(tx, [web]) == {web: 0.0}
+
+
+@pytest.mark.parametrize(("rru", "waits"), [({"hw-a": 1.0, "hw-b": 2.0}, 1.0), ({"hw-b": 2.0}, None)])
+def test_one_more_hardware_type_promises_no_more_of_what_was_imported(
+    database: Database, rru: dict[str, float], waits: float | None
+) -> None:
+    """Owners add a type to find what still lacks. That is no grant."""
+    fleet = stored(database, region_image(hardware_types=("hw-a", "hw-b"), reservations={"web": SPEC}))
+    web = reservation_id(fleet, "web")
+    resized(database, imported_rru=1.0)
+    with database.write() as tx:
+        update_spec(tx, web, replace(SPEC, capacity_rru=3, rru=rru), generation=2)
+    ask(database, [("resize", 2, "degraded"), ("resize", 3, "degraded")])
+    with database.snapshot() as tx:
+        assert load_waiting(tx, [web]) == ({} if waits is None else {web: waits})
+
+
 def test_all_is_promised_of_a_resize_that_an_older_version_accepted(database: Database) -> None:
     """It kept no number of what was imported."""
     fleet = stored(database, region_image(reservations={"web": SPEC}))
