@@ -121,8 +121,11 @@ def _undecided(
     is_there, order = np.isin(known.server_id, waiting.id), np.argsort(waiting.id, kind="stable")
     rows = order[np.searchsorted(waiting.id, known.server_id[is_there], sorter=order)]
     reservation_id, place, rru = waiting.current_id[rows], waiting.place[rows], waiting.leaves_rru[rows]
+    survive, hold = (
+        guard.lacks(reservation_id, place, rru, hold=hold, yields=snapshot.yielding[rows]) for hold in (False, True)
+    )
     goes_on = np.full(len(known.server_id), not sees_all)
-    goes_on[is_there] = guard.lacks(reservation_id, place, rru, yields=snapshot.yielding[rows]) > 0
+    goes_on[is_there] = np.where(np.isin(waiting.id[rows], list(snapshot.hurried)), hold, survive) > 0
     decided = [waiting.id[list(started)], refused, _ints(move.server_id for move in snapshot.running)]
     return np.asarray(goes_on & ~np.isin(known.server_id, np.concatenate(decided)))
 

@@ -10,6 +10,8 @@ from libs.domain.departure_wait import DepartureWait, Level, WaitsFor
 from libs.domain.move import MoveStatus
 from libs.domain.reservation import ReservationSpec
 from libs.store.fleet.departure_waits import list_waits, load_oldest_waits
+from libs.store.fleet.regions import load_region
+from libs.store.moves.urgent_departures import mark_urgent
 from libs.store.platform.database import Database
 from services.mover.reconcilers import advance_moves
 from tests.builders.clock import ManualClock
@@ -182,3 +184,30 @@ def test_servers_of_a_deleted_reservation_wait_for_the_bounds_alone(database: Da
     assert waits(mover) == {}
     assert versions(mover) == []
     assert conditions(mover)["RoomToMove"].status.value == "True"
+
+
+def test_a_server_that_may_leave_at_once_waits_for_the_bounds_alone(database: Database, clock: ManualClock) -> None:
+    """web would not survive the loss of an MSB without it. That is enough for a server that must leave at once."""
+    names = [f"server-{number:02d}" for number in range(4)]
+    spec = ReservationSpec(capacity_rru=2, rru={"hw-a": 1.0})
+    image = region_image(
+        msbs=2,
+        servers_per_rack=2,
+        reservations={"web": spec},
+        current=dict.fromkeys(names, "web"),
+        target=dict.fromkeys(names, "web") | {"server-00": None},
+    )
+    stored(database, image)
+    mover = Mover(database, clock)
+    mover.tick()
+    assert waits(mover)["web"].level is Level.SURVIVE
+    ids = [mover.server("server-00").server_id]
+    with database.write() as tx:
+        region_id = load_region(tx, "west").region_id
+        assert mark_urgent(tx, region_id, ids, reason="fire", actor="olga", now=clock.now()) == 1
+    bounded = mover.policy
+    mover.policy = replace(bounded, msb_moves_max=0)
+    mover.tick()
+    assert waits(mover) == {}
+    mover.policy = bounded
+    assert mover.tick().started == 1
