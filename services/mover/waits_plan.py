@@ -88,8 +88,10 @@ def plan_waits(
             approval_state=None if asked is None else asked.state(now).value,
         )
     kept = set(np.unique(known.reservation_id[stays]).tolist()) - found.keys()
-    still = Counter(known.reservation_id[stays].tolist())
-    found |= {r: replace(known.by_reservation[r], servers=still[r]) for r in kept if r in known.by_reservation}
+    for r in kept & known.by_reservation.keys():
+        still_us = known.since_us[stays & (known.reservation_id == r)]
+        since = _EPOCH + int(still_us.min()) * _MICROSECOND
+        found[r] = replace(known.by_reservation[r], servers=len(still_us), since=since)
     began = np.stack([server_id[~is_known], reservation_id[~is_known]], axis=1)
     return WaitsPlan(
         now=found,

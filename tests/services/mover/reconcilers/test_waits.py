@@ -211,3 +211,28 @@ def test_a_server_that_may_leave_at_once_waits_for_the_bounds_alone(database: Da
     assert waits(mover) == {}
     mover.policy = bounded
     assert mover.tick().started == 1
+
+
+def test_a_wait_is_as_old_as_the_servers_that_still_wait(database: Database, clock: ManualClock) -> None:
+    """server-00 waits first. Then it leaves, and the bounds leave no move to decide about server-01."""
+    names = [f"server-{number:02d}" for number in range(3)]
+    spec = ReservationSpec(capacity_rru=3, rru={"hw-a": 1.0}, survives_msb_loss=False)
+    image = region_image(
+        msbs=1,
+        servers_per_rack=3,
+        reservations={"web": spec},
+        current=dict.fromkeys(names, "web"),
+        target=dict.fromkeys(names, "web") | {"server-00": None},
+    )
+    stored(database, image)
+    mover = Mover(database, clock)
+    mover.tick()
+    mover.retarget(server_01=None)
+    mover.tick(600)
+    second = clock.now()
+    assert waits(mover)["web"].since < second
+    with database.write() as tx:
+        tx.execute(sa.text("UPDATE reservations SET capacity_rru = 2 WHERE name = 'web'"))
+    mover.policy = replace(mover.policy, msb_moves_max=1)
+    assert mover.tick(600).started == 1
+    assert (waits(mover)["web"].servers, waits(mover)["web"].since) == (1, second)
