@@ -60,7 +60,7 @@ def history(
         return
     say(f"{reservation} {whole_in_words(status)}")
     asked_rru, granted_rru = status["capacity_rru"], status["granted_rru"]
-    if granted_rru < asked_rru and status["phase"] != "scheduled":
+    if granted_rru < asked_rru and status["phase"] not in ("scheduled", "deleted"):
         say(f"its request waits: {granted_rru:,.6g} of the {asked_rru:,.6g} RRU asked for are granted and so promised")
     print_rows(items, _COLUMNS)
     if len(found) > limit:

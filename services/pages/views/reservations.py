@@ -286,7 +286,7 @@ def _ready(row: Json) -> Markup:
         kind, condition["message"], spaced(condition["reason"])
     )
     granted, asked = row["status"]["granted_rru"], row["spec"]["capacity_rru"]
-    waits = granted < asked and row["status"]["phase"] != "scheduled"
+    waits = granted < asked and row["status"]["phase"] not in ("scheduled", "deleted")
     return badge + (f" {number(granted)} of {number(asked)} granted" if waits else "")
 
 

@@ -84,8 +84,8 @@ class ReservationStatus(ResponseModel):
     capacity_rru: float = Field(description="RRU asked for, and promised as far as they are granted")
     granted_rru: float = Field(
         description="RRU that are promised: less than capacity_rru only while a request waits for servers, and 0 while "
-        "the condition Booked says that its start is no promise. What it holds beyond them may go to granted "
-        "reservations"
+        "the condition Booked says that its start is no promise, and of a deleted reservation. What it holds beyond "
+        "them may go to granted reservations"
     )
     target_rru: float = Field(description="RRU that its target bindings will give")
     held_rru: float = Field(description="RRU of the servers that have joined it and are up")
@@ -149,6 +149,7 @@ def reservation_out(
     target, phase = reservation.target, _phase(reservation)
     booked = [booked_condition(reservation)] if phase is ReservationPhase.SCHEDULED else []
     promised = reservation.spec.capacity_rru if granted_rru is None else granted_rru
+    is_promise = phase is not ReservationPhase.DELETED and all(one.status == "True" for one in booked)
     return ReservationOut(
         reservation_id=reservation.reservation_id,
         region=reservation.region,
@@ -165,7 +166,7 @@ def reservation_out(
             ],
             booked_servers=0 if reservation.booking is None else reservation.booking.servers,
             capacity_rru=reservation.spec.capacity_rru,
-            granted_rru=promised if all(one.status == "True" for one in booked) else 0.0,
+            granted_rru=promised if is_promise else 0.0,
             target_rru=target.total_rru,
             held_rru=reservation.held.total_rru,
             held_after_msb_loss_rru=reservation.held.total_rru - reservation.held.worst_msb_rru,

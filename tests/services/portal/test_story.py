@@ -74,6 +74,7 @@ def test_from_asking_to_returning(client: TestClient, assess_all) -> None:
     assert gone.json()["status"]["numbers"]["released_servers"] == reservation["status"]["target"]["servers"]
     deleted = client.get(reservation_url).json()
     assert deleted["status"]["phase"] == "deleted"
+    assert deleted["status"]["granted_rru"] == 0
     assert deleted["status"]["target"]["servers"] == 0
     assert deleted["deleted_at"]
     again = client.delete(reservation_url, headers={"If-Match": f'"{deleted["generation"]}"'})
