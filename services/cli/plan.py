@@ -71,16 +71,22 @@ _SHOWN = (
 )
 
 
+_ROUNDING = 1e-6
+"""A smaller penalty comes from sums of floats, and nothing is missing."""
+
+
 def _short(run: Json) -> Json:
     report = run["report"] or {}
     figures = {name: report[name] for name in _SHOWN if name in report}
     within = " in the domains that it chose" if report.get("chosen_domains") else ""
     if figures.get("gap") is not None:
         figures["gap"] = f"at most {percent(figures['gap'])} above the best possible{within}"
-    if figures.get("penalty"):
+    if figures.get("penalty", 0.0) > _ROUNDING:
         unavoidable = report.get("least_penalty", 0.0)
         figures["penalty"] = f"{figures['penalty']:,.6g} of the total, for missing capacity or affinity; "
         figures["penalty"] += f"every plan{within} has at least {unavoidable:,.6g}"
+    elif "penalty" in figures:
+        figures["penalty"] = 0.0
     if "as_solved" in report:
         figures["as_solved"] = report["as_solved"]["message"]
     if "waves" in report:

@@ -34,7 +34,7 @@ class EnqueueAssessments:
         with self.database.snapshot() as tx:
             hopeless = list_hopeless(tx, now=certain_now(tx, self.clock), limit=AT_ONCE_MAX)
         for request in hopeless:
-            with suppress(StaleGeneration):  # somebody decided meanwhile
+            with suppress(StaleGeneration):  # it was decided meanwhile
                 self._submit_again(request)
         with self.database.write() as tx:
             waiting = list_unassessed(tx, job_kind=ASSESS, limit=AT_ONCE_MAX)
@@ -45,7 +45,7 @@ class EnqueueAssessments:
     def _submit_again(self, request: CapacityRequest) -> None:
         """Let the request be assessed without an approval. The assessment says what has become of it."""
         submitted, why = CapacityRequestPhase.SUBMITTED, "NothingToApprove"
-        message = "Its reservation changed or its time is over: it is assessed again, and waits for nobody."
+        message = "Its reservation changed or its time is over: it is assessed again, without an approval."
         with self.database.write() as tx:
             now = self.clock.now()
             supersede_of_request(tx, request.capacity_request_id, decided_by=ACTOR, reason=why, now=now)

@@ -13,6 +13,7 @@ from libs.domain.what_if import with_reservation
 from libs.ras.bookings import MAINTENANCE_S_MAX, beyond_horizon, booking_of, decide
 from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
+from libs.reconcile.errors import StaleGeneration
 from libs.store.capacity.bookings import record_bookings
 from libs.store.capacity.calendar import list_bookings_due, load_calendar
 from libs.store.fleet.regions import load_region
@@ -36,8 +37,7 @@ broken it.
 class KeepBookings:
     """Decides again on the bookings that are short, new within the horizon, or have lost a server. Idempotent.
 
-    Raises StaleGeneration if another writer changed one of their servers or reservations meanwhile. The next run reads
-    them again.
+    A booking waits for the next run if another writer changed one of its servers or reservations meanwhile.
     """
 
     database: Database
@@ -62,7 +62,7 @@ class KeepBookings:
                 return 0
             snapshot = load_fleet_snapshot(tx, self.region)
             calendar = load_calendar(tx, snapshot, now=now)
-        horizon_s = horizon_end(region.policy, now=now).timestamp()
+        horizon_s, decided = horizon_end(region.policy, now=now).timestamp(), 0
         for reservation_id in due:
             one = next(one for one in calendar.scheduled if one.reservation_id == reservation_id)
             assert one.spec.starts_at is not None
@@ -70,9 +70,12 @@ class KeepBookings:
                 new: tuple[NewBooking, ...] = (beyond_horizon(one, region.policy),)
             else:
                 new = _booked(snapshot, one, calendar.without(one.name))
-            self._commit(snapshot, calendar, new)
-            calendar = calendar.with_bookings(new)
-        return len(due)
+            try:
+                self._commit(snapshot, calendar, new)
+            except StaleGeneration:
+                continue  # a server has changed since it was read, and the next run looks again
+            calendar, decided = calendar.with_bookings(new), decided + 1
+        return decided
 
     def _commit(self, snapshot: FleetSnapshot, calendar: Calendar, new: tuple[NewBooking, ...]) -> None:
         """Store bookings that depend on each other. Only a change is worth an audit entry."""

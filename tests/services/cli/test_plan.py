@@ -23,6 +23,11 @@ def test_a_run_without_penalty_says_nothing_of_it() -> None:
     assert told == {"solve_s": 3.0, "gap": "at most 1.00% above the best possible", "penalty": 0.0}
 
 
+def test_a_rest_of_sums_of_floats_is_no_penalty() -> None:
+    told = _short({**RUN, "report": {"penalty": 1.22e-11, "least_penalty": 0.0}})["report"]
+    assert told == {"penalty": 0.0}
+
+
 def test_bounds_of_chosen_domains_are_told_as_such() -> None:
     report = {"gap": 0.01, "penalty": 4700.0, "least_penalty": 500.0, "chosen_domains": True}
     told = _short({**RUN, "report": report})["report"]

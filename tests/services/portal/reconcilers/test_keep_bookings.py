@@ -18,6 +18,7 @@ from libs.store.platform.database import Database
 from libs.store.platform.load_figures import count_bookings
 from libs.web.app import create_app
 from services.portal.api import ROUTERS
+from services.portal.reconcilers import keep_bookings
 from services.portal.reconcilers.advance_windows import AdvanceWindows
 from services.portal.reconcilers.assess_capacity_request import AssessCapacityRequest
 from services.portal.reconcilers.keep_bookings import KeepBookings
@@ -301,6 +302,30 @@ def test_bookings_of_a_changed_server_are_not_stored(owner, database, clock) -> 
         tx.execute(sa.text("UPDATE servers SET unavailability = 'planned' WHERE server_id = :id"), {"id": 6})
     with pytest.raises(StaleGeneration), database.write() as tx:
         record_bookings(tx, snapshot, [new], now=clock.now())
+
+
+def test_a_server_that_changes_meanwhile_delays_its_booking_alone(
+    owner, database, clock, tick, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, kind in (("first", "hw-a"), ("second", "hw-b")):
+        ask(owner, database, clock, create(name, window(clock, 40, None, capacity_rru=4, rru={kind: 1})))
+    clock.sleep(5 * DAY_S)
+    decide, names = keep_bookings._booked, []
+
+    def first_is_late(snapshot, one, others):
+        new = decide(snapshot, one, others)
+        names.append(one.name)
+        if len(names) == 1:
+            change = sa.text("UPDATE servers SET unavailability = 'planned' WHERE server_id = ANY(:ids)")
+            with database.write() as tx:
+                tx.execute(change, {"ids": [int(id) for id in snapshot.servers.id[new[0].rows[:1]]]})
+        return new
+
+    monkeypatch.setattr(keep_bookings, "_booked", first_is_late)
+    assert tick() == 1
+    assert {name: booked(owner, name)[0] for name in names} == dict(zip(names, ("False", "True"), strict=True))
+    assert tick() == 1
+    assert booked(owner, names[0])[0] == "True"
 
 
 def test_a_deleted_reservation_keeps_no_servers(owner, database, clock, tick) -> None:
