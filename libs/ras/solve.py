@@ -21,7 +21,7 @@ from libs.domain.power_use import beyond_w
 from libs.domain.uplinks import weighs_uplinks
 from libs.plan_check.churn import ChurnBudget, check_churn, churn_budget, counted_preemptions, needs_repair
 from libs.plan_check.hard_limits import excess
-from libs.plan_check.regression import TOLERANCE, broken_promises
+from libs.plan_check.regression import TOLERANCE, broken_promises, check_regression
 from libs.ras.bundle_limits import with_time
 from libs.ras.churn import Churn, divided, without_requests
 from libs.ras.evaluate import Score, coverage_of, evaluate
@@ -206,8 +206,10 @@ class _Solve:
         if not (broken and self._repairs_more(best, target)):
             return found, target
         _, repaired = self._plan(self._shortened(share), most, of=without_requests(self.snapshot), may_exceed=True)
-        # The bound of `free` holds for every plan. That of the repair does not: it asks for less.
-        return (free, repaired) if self._repairs_more(repaired, target) else (found, target)
+        # It asks for less, so it may leave the band of affinity of the whole capacity. No plan regresses.
+        if not self._repairs_more(repaired, target) or check_regression(self.snapshot, repaired):
+            return found, target
+        return free, repaired  # the bound of `free` holds for every plan, and that of the repair does not
 
     def _repairs_more(self, one: Indices, other: Indices) -> bool:
         """Return whether a plan breaks hard limits less than another one, or promises less and hard limits no more."""

@@ -196,3 +196,21 @@ def test_a_share_above_zero_allows_one_server():
 def test_what_is_left_is_divided_by_what_is_wanted(region_most, most, wanted, expected):
     budget = ChurnBudget(in_use=100, used=0, region=region_most, reservation=np.array(most))
     assert divided(budget, np.array(wanted)).tolist() == expected
+
+
+def test_a_repair_beyond_the_budget_regresses_no_request_that_waits():
+    # r0 asks for 10 in dc-0, has 2 there in one MSB, and was granted nothing. A repair asks for none of it, and would
+    # free both. r1 was granted 2 of a type of which r2 has all, in use. r2 could use the free ones of another type.
+    servers = [*[(0, 0, 0, False)] * 2, (1, 1, 2, True), (1, 1, 2, True), (2, 2), (2, 2)]
+    snapshot = region(
+        types=3,
+        servers=servers,
+        capacity=[10, 2, 2],
+        rru=[[1, 0, 0], [0, 1, 0], [0, 1, 1]],
+        survives=[True, False, False],
+        affinity=[[1.0, np.nan], [np.nan, np.nan], [np.nan, np.nan]],
+        policy=RegionPolicy(solve_churn_share=0, daily_churn_share=0, reservation_churn_share=0),
+    )
+    snapshot = replace(snapshot, churned=np.zeros(3, np.int64), promised_rru=np.array([0.0, 2.0, 2.0]))
+    found = plan_target_bindings(snapshot)
+    assert check_plan(snapshot, found.plan) == []
