@@ -80,8 +80,9 @@ def describe_shortage(
     rest = [str(snapshot.hardware_types[t]) for t in eligible if t != best]
     others = f" (or {rest[0] if len(rest) == 1 else f'{len(rest)} other types'})" if rest else ""
     outside = f" outside {worst.words}" if worst is not None and resource is None else ""
+    least = "at least " if outside else ""  # another domain may then give most, and its loss take more
     message = (
-        f"Needs {needed} more {snapshot.hardware_types[best]}{others}{outside}; {free_servers} free. "
+        f"Needs {least}{needed} more {snapshot.hardware_types[best]}{others}{outside}; {free_servers} free. "
         f"Short of {short:.4g} of {asked:g} {what} until servers are returned, repaired or "
         "added; every solve looks for servers that others can spare."
     )

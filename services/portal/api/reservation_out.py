@@ -218,7 +218,8 @@ def ready_condition(
         last=last,
     )
     if state is Readiness.NOTHING_PROMISED:
-        message = "Nothing is promised at this time."
+        why = "was deleted" if reservation.deleted_at is not None else "has not begun"
+        message = f"It {why}, so it need not hold anything now."
     elif state is Readiness.HELD:
         kinds = reservation.spec.kinds_survived
         loss = f" after the loss of any one {' or '.join(kinds)}" if kinds else ""

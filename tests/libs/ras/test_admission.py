@@ -100,7 +100,7 @@ def test_what_others_hold_degrades_with_numbers_and_touches_nobody():
     snapshot = region(servers=servers, capacity=[2, 0])
     verdict = admit(snapshot, 0)
     assert (verdict.phase, verdict.reason) == ("degraded", "TooFewFreeServers")
-    assert verdict.message.startswith("Needs 3 more hw-0 outside msb-")
+    assert verdict.message.startswith("Needs at least 3 more hw-0 outside msb-")
     assert "; 2 free." in verdict.message
     assert (verdict.numbers["needed_servers"], verdict.numbers["free_servers"], verdict.numbers["short_rru"]) == (
         3,

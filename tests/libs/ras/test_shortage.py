@@ -18,7 +18,7 @@ def test_free_servers_in_the_largest_msb_do_not_help_and_the_need_is_what_is_mis
     shortage = explain(snapshot, 0, last_solve=None).shortage
     assert shortage is not None
     assert shortage.numbers == {"short_rru": 2.0, "needed_servers": 2.0, "free_servers": 2.0}
-    assert shortage.message.startswith("Needs 2 more hw-a outside msb-00; 2 free.")
+    assert shortage.message.startswith("Needs at least 2 more hw-a outside msb-00; 2 free.")
 
 
 def test_a_free_server_that_is_not_usable_does_not_help() -> None:
@@ -44,7 +44,7 @@ def test_servers_in_the_largest_domain_of_a_further_kind_do_not_help() -> None:
     )
     explanation = explain(snapshot, 0, last_solve=None)
     assert explanation.shortage is not None
-    assert explanation.shortage.message.startswith("Needs 2 more hw-a outside network_block block-0; 2 free.")
+    assert explanation.shortage.message.startswith("Needs at least 2 more hw-a outside network_block block-0; 2 free.")
     assert explanation.survived == ("MSB", "network_block")
     assert explanation.worst is not None
     assert (explanation.worst.kind, explanation.worst.domain, explanation.worst.rru) == ("network_block", "block-0", 3)
