@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from libs.assignment import CountBound, GroupCountSpec, Limit, Problem
-from libs.domain.arrays import Indices
+from libs.domain.arrays import Floats, Indices
 from libs.domain.fleet import FREE, FleetSnapshot
 from libs.domain.power_balance import STEPS, W_PER_KW, levels_w, msb_w
 from libs.domain.power_use import FedKind, allowed_w, by_limit, drawn_w, gains_w, room_w, tight_kinds
@@ -84,43 +84,39 @@ def add_kept_power(snapshot: FleetSnapshot, problem: Problem, rows: Indices, pla
     if power is None or not power.limits:
         return
     free_w = power.gain_w[snapshot.servers.hardware_type]
-    least = by_limit(snapshot, np.where(planned < 0, free_w, 0.0))
-    for one in tight_kinds(snapshot, above=True):
-        where = _add_places(problem, f"{one.kind} above its power limit in the plan", one, rows)
-        _add_dimension(problem, POWER_KW, free_w[rows] / W_PER_KW)
-        kept = GroupCountSpec(
-            name=where,
-            partition=where,
-            scope=_add_free(problem),
-            dimension=POWER_KW,
-            limit=Limit(groups=least[one.rows] / W_PER_KW),
-            bound=CountBound.MIN,
-        )
-        problem.add_constraint(kept)
+    least_w = by_limit(snapshot, np.where(planned < 0, free_w, 0.0))
+    _add_least_free(snapshot, problem, rows, least_w, where="in the plan")
 
 
 def _add_repairs(snapshot: FleetSnapshot, problem: Problem, rows: Indices) -> None:
     power = snapshot.power
     assert power is not None
     servers = snapshot.servers
-    free_w = power.gain_w[servers.hardware_type]
     fixed = np.ones(len(servers), bool)
     fixed[rows] = False
     # all servers in full, except that those which plans cannot free stay as they are
     most = by_limit(snapshot, drawn_w(snapshot, ~fixed | (servers.target >= 0)))
-    lacking = (most - allowed_w(power)) / W_PER_KW  # as `excess` weighs it against other broken limits
+    _add_least_free(snapshot, problem, rows, most - allowed_w(power), where="now")
+
+
+def _add_least_free(snapshot: FleetSnapshot, problem: Problem, rows: Indices, least_w: Floats, *, where: str) -> None:
+    """Add for each domain above its limit that free servers save at least `least_w` (limits,). They save kW, because
+    `excess` weighs kW against other broken limits.
+    """
+    power = snapshot.power
+    assert power is not None
     for one in tight_kinds(snapshot, above=True):
-        where = _add_places(problem, f"{one.kind} above its power limit", one, rows)
-        _add_dimension(problem, POWER_KW, free_w[rows] / W_PER_KW)
-        repair = GroupCountSpec(
-            name=where,
-            partition=where,
+        _add_dimension(problem, POWER_KW, power.gain_w[snapshot.servers.hardware_type[rows]] / W_PER_KW)
+        name = _add_places(problem, f"{one.kind} above its power limit {where}", one, rows)
+        least = GroupCountSpec(
+            name=name,
+            partition=name,
             scope=_add_free(problem),
             dimension=POWER_KW,
-            limit=Limit(groups=lacking[one.rows]),
+            limit=Limit(groups=least_w[one.rows] / W_PER_KW),
             bound=CountBound.MIN,
         )
-        problem.add_constraint(repair)
+        problem.add_constraint(least)
 
 
 def _add_places(problem: Problem, name: str, kind: FedKind, rows: Indices) -> str:
