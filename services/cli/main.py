@@ -28,7 +28,7 @@ GROUPS: dict[str, Commands] = {
         ),
         "history": (
             "services.cli.history:history",
-            "Show what a reservation asked for and held, newest first.",
+            "Show what a reservation asked for, was granted and held, newest first.",
         ),
         "explain": (
             "services.cli.explain:explain",
