@@ -153,6 +153,7 @@ def show_reservation(visit: Visit) -> Shown | Response:
             "survived": _survived(spec),
             "phase": badge_of(status["phase"]),
             "granted": _condition(row, "Granted"),
+            "waits": _waits(row),
             "ready": _condition(row, "Ready"),
             "booked": _condition(row, "Booked") if status["phase"] == "scheduled" else None,
             "map": reservation_map(
@@ -286,8 +287,14 @@ def _ready(row: Json) -> Markup:
         kind, condition["message"], spaced(condition["reason"])
     )
     granted, asked = row["status"]["granted_rru"], row["spec"]["capacity_rru"]
-    waits = granted < asked and row["status"]["phase"] not in ("scheduled", "deleted")
-    return badge + (f" {number(granted)} of {number(asked)} granted" if waits else "")
+    return badge + (f" {number(granted)} of {number(asked)} granted" if _waits(row) else "")
+
+
+def _waits(row: Json) -> bool:
+    """Return whether a request of it waits for more. Less is granted also of one that has not begun or was deleted."""
+    status = row["status"]
+    has_all: bool = status["granted_rru"] >= row["spec"]["capacity_rru"]
+    return not has_all and status["phase"] not in ("scheduled", "deleted")
 
 
 def _path(region: str, name: str) -> str:

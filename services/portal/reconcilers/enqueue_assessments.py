@@ -47,7 +47,7 @@ class EnqueueAssessments:
         submitted, why = CapacityRequestPhase.SUBMITTED, "NothingToApprove"
         message = "Its reservation changed or its time is over: it is assessed again, without an approval."
         with self.database.write() as tx:
-            now = self.clock.now()
+            now = certain_now(tx, self.clock)
             supersede_of_request(tx, request.capacity_request_id, decided_by=ACTOR, reason=why, now=now)
             change_phase(tx, request, submitted, reason=why, message=message, numbers={}, now=now)
             audit.append(
