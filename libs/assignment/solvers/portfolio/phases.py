@@ -102,6 +102,7 @@ class Phases:
         self.tree_bound = -np.inf
         self.not_followed: tuple[str, ...] = ()
         self._told = np.inf
+        self._walk: Walk | None = None
         self._change_s = 0.0  # seconds to evaluate one change, 0: not known
 
     def count_from(self, cost: float, point: Floats) -> None:
@@ -129,7 +130,7 @@ class Phases:
             return counts
         nothing = Excess(self.lowered, self.model, self.shares, Relaxation.unknown(self.lowered))
         least, tries_max = MEND_GAIN * max(1.0, abs(self.cost(counts))), MEND_TRIES * len(counts)
-        walk, began = self._walk(self.model), time.perf_counter()
+        walk, began = self._walking(self.model), time.perf_counter()
         found = self.better(walk.down(counts, least, nothing, self.watch.stop, tries_max), counts)
         self._change_s = (time.perf_counter() - began) / max(walk.tried, 1)
         self._tell(self.lowered.point_of(found))
@@ -255,7 +256,7 @@ class Phases:
             return counts
         if self.is_small:
             return self._whole(counts)
-        walk = self._walk(self.model)
+        walk = self._walking(self.model)
         self.not_followed = walk.not_followed
         early, late = Future[Ints](), Future[Ints]()
 
@@ -359,13 +360,17 @@ class Phases:
         quiet = self.stated.cost[self._quiet]
         if self.is_small or not len(quiet) or self.watch.stop():
             return counts
-        found = self._walk(self.stated).single(counts, TIE * np.abs(quiet).min(), self.watch.stop)
+        found = self._walking(self.stated).single(counts, TIE * np.abs(quiet).min(), self.watch.stop)
         return counts if is_broken(self.stated, self.lowered.point_of(found)) else found
 
-    def _walk(self, model: Model) -> Walk:
+    def _walking(self, model: Model) -> Walk:
+        """Return the descent in `model`, which has the columns and rows of `self.model`."""
         from libs.assignment.solvers.portfolio.steps.descent import Walk  # here: a relaxation goes on while it loads
 
-        return Walk(self.lowered, model, self.shares.sink)
+        if self._walk is None:
+            self._walk = Walk(self.lowered, model, self.shares.sink)
+        self._walk.follow(model.cost)
+        return self._walk
 
     def _loud(self, model: Model) -> Model:
         return model if self.is_small or not self._quiet.any() else without_quiet(model, self._quiet)

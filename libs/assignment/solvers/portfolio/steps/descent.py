@@ -15,7 +15,7 @@ from libs.assignment.language.arrays import Bools, Floats, Ints
 from libs.assignment.model.lowered import Lowered
 from libs.assignment.solvers.portfolio.steps.exchange import exchange
 from libs.assignment.solvers.portfolio.steps.margins import measure
-from libs.assignment.solvers.portfolio.steps.network import Network, network_of, not_followed
+from libs.assignment.solvers.portfolio.steps.network import Network, network_of, not_followed, with_cost
 from libs.assignment.solvers.portfolio.steps.state import State, state_of
 from libs.assignment.solvers.portfolio.steps.transfer import transfer
 from libs.mip.model import Model
@@ -25,9 +25,13 @@ VISITS = 2_000_000
 TRIES = 500_000
 """Number of changes evaluated in double steps between two checks of the clock."""
 PATIENCE, PATIENCE_MIN = 10, 5_000_000
-"""Number of changes, per count and at least, that must together save what the caller of a descent asks for."""
+"""Number of changes, per group of alike counts and at least, that must together save what the caller of a descent asks
+for.
+"""
 EARLY, EARLY_MIN = 20, 2_000_000
-"""Number of changes, per count and at least, after which the cost of a long descent is within a percent of its end."""
+"""Number of changes, per group of alike counts and at least, after which a long descent is within a percent of its
+end.
+"""
 UNLIMITED = int(np.iinfo(np.int64).max)
 """Number of changes to evaluate if only the caller ends a descent."""
 
@@ -58,6 +62,16 @@ class Walk:
         self.network: Network | None = None if self.not_followed else network_of(lowered, model)
         self.tried = 0
 
+    @property
+    def groups(self) -> int:
+        """Return the number of groups of alike counts, of which steps try only the best; 0 without steps."""
+        return 0 if self.network is None else len(self.network.group_at) - 1
+
+    def follow(self, cost: Floats) -> None:
+        """Let the costs (C,) be the objective of the descents from now on."""
+        if self.network is not None and not np.array_equal(self.network.cost, cost):
+            self.network = with_cost(self.network, cost)
+
     def down(
         self,
         counts: Ints,
@@ -85,9 +99,9 @@ class Walk:
         if n is None or stop():
             return counts
         s = self._after_transfers(n, counts, least, stop, since)
-        patience = max(PATIENCE * len(counts), PATIENCE_MIN)
+        patience = max(PATIENCE * self.groups, PATIENCE_MIN)
         cost, until = n.cost @ s.value, s.tried[0] + patience
-        hears_at = s.tried[0] + max(EARLY * len(counts), EARLY_MIN)
+        hears_at = s.tried[0] + max(EARLY * self.groups, EARLY_MIN)
         while not stop() and s.tried[0] < tries_max:
             order = self._worst_first(s, guide, least)
             if not len(order):

@@ -170,6 +170,18 @@ def network_of(lowered: Lowered, model: Model) -> Network:
     )
 
 
+def with_cost(n: Network, cost: Floats) -> Network:
+    """Return the same network with another objective: the costs of its columns, (C,)."""
+    by_column = csc(sp.csc_array((n.by, n.element, n.start), shape=(n.elements, len(cost))))
+    of_group, group_at = alike(by_column, cost[: len(n.kind)], n.container)
+    return n._replace(
+        cost=np.ascontiguousarray(cost),
+        groups_at=_starts(n.container[of_group[group_at[:-1]]], n.containers),
+        group_at=group_at,
+        of_group=of_group,
+    )
+
+
 def _starts(label: Ints, labels: int) -> Ints:
     """Return the first position of each label in sorted order, (labels + 1,)."""
     return np.append(0, np.cumsum(np.bincount(label, minlength=labels))).astype(np.int64)
