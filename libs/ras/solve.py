@@ -39,7 +39,7 @@ from libs.ras.server_classes import places_of
 from libs.ras.solve_result import SolveReport, SolveResult
 from libs.ras.statement import Statement, state_region
 from libs.ras.statement_names import PENALTY
-from libs.ras.zones import choose_zones, scattered
+from libs.ras.zones import Zones, choose_zones, scattered
 
 DEFAULTS = Limits()
 SOLVER = "portfolio"
@@ -52,6 +52,8 @@ WITHIN_BUDGET_SHARE = 0.85
 """Shares of the time until two plans end: the one without a churn budget, and the one within it that may need a repair
 plan after it.
 """
+ZONES_SHARE = 0.1
+"""Share of the time for a choice of domains."""
 FINISHING = 0.25
 """Expected time to extract and evaluate a plan, as a multiple of the time to build its problem. Measured: 0.17 to
 0.27.
@@ -103,7 +105,7 @@ class _Solve:
         self.objective = Objective.PRIORITIES if self.fix_first else Objective.SUM
         self.started, self.started_processor_s = time.perf_counter(), time.process_time()
         self.step_s: dict[str, float] = {}
-        self.zones = choose_zones(snapshot)
+        self.zones = self._zones()
 
     def run(self) -> SolveResult:
         budget = churn_budget(self.snapshot)
@@ -175,12 +177,18 @@ class _Solve:
         """Return the first phase again. The reservations `back` (R,), which did not move to other domains as a whole,
         keep their domains. If others then scatter, all reservations keep theirs, which scatters none.
         """
-        self.zones = choose_zones(self.snapshot, stay=back)
+        self.zones = self._zones(back)
         found, target, wanted = self._first(budget, WITHIN_BUDGET_SHARE)
         if scattered(self.snapshot, target).any():
-            self.zones = choose_zones(self.snapshot, stay=np.ones_like(back))
+            self.zones = self._zones(np.ones_like(back))
             found, target, wanted = self._first(budget)
         return found, target, wanted
+
+    def _zones(self, stay: Bools | None = None) -> Zones | None:
+        """Return the zones of the region, in a share of the time. The reservations `stay` (R,) keep their domains."""
+        limit_s = self.limits.time_s_max
+        time_s_max = math.inf if limit_s is None else ZONES_SHARE * limit_s
+        return choose_zones(self.snapshot, stay=stay, time_s_max=time_s_max, cancelled=self.cancelled)
 
     def _refined(self, target: Indices, budget: ChurnBudget | None) -> tuple[Indices, tuple[PhaseReport, ...]]:
         """Return the plan after the later phases, and the reports of those that had something to do."""

@@ -5,6 +5,8 @@ The choice divides the servers into zones, and a zone is open to some reservatio
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,6 +15,7 @@ from libs.domain.arrays import Bools, Indices, Ints
 from libs.domain.fleet import FleetSnapshot
 from libs.domain.limited_kinds import LimitedKind, limited_kinds
 from libs.plan_check.hard_limits import beyond_domains, servers_by_domain
+from libs.ras.zones_together import choose_together
 
 _ROUNDING = 1e-6
 
@@ -38,15 +41,25 @@ class Zones:
         return replace(self, of=of, open=np.append(self.open, np.ones((len(self.open), 1), bool), axis=1))
 
 
-def choose_zones(snapshot: FleetSnapshot, binding: Indices | None = None, *, stay: Bools | None = None) -> Zones | None:
+def choose_zones(
+    snapshot: FleetSnapshot,
+    binding: Indices | None = None,
+    *,
+    stay: Bools | None = None,
+    time_s_max: float = math.inf,
+    cancelled: Callable[[], bool] | None = None,
+) -> Zones | None:
     """Choose domains for each reservation with a `domains_max`, as many as it allows. None: no reservation has one.
 
-    binding  (S,) the servers that reservations hold; None: the targets
-    stay     (R,) reservations that keep their fullest domains, even if these cannot give the capacity
+    binding     (S,) the servers that reservations hold; None: the targets
+    stay        (R,) reservations that keep their fullest domains, even if these cannot give the capacity
+    time_s_max  seconds for a choice of all domains together
+    cancelled   returns whether to end that choice
 
     A reservation keeps the domains in which it holds most servers, unless they cannot give its capacity. Otherwise it
     gets those that leave it the least lack. Of equally good ones it gets those with most RRU that need no move. One
-    reservation after the other claims servers: the higher class first, then the larger capacity.
+    reservation after the other claims servers: the higher class first, then the larger capacity. If one is then short,
+    all are chosen together.
     """
     limited = [kind for kind in limited_kinds(snapshot) if np.isfinite(kind.domains_max).any()]
     if not limited:
@@ -57,17 +70,30 @@ def choose_zones(snapshot: FleetSnapshot, binding: Indices | None = None, *, sta
     some = np.flatnonzero(np.any([np.isfinite(kind.domains_max) for kind in limited], axis=0))
     worth = q.capacity_rru * snapshot.units_per_rru
     counts = [servers_by_domain(snapshot, kind, held) for kind in limited]
-    gone = np.zeros(len(q), bool)
-    opened = [np.ones((len(q), len(kind.domains)), bool) for kind in limited]
+    stays = np.zeros(len(q), bool) if stay is None else stay
+    opened: Sequence[Bools] = [np.ones((len(q), len(kind.domains)), bool) for kind in limited]
     for r in some[np.lexsort((some, -worth[some], -q.priority[some]))].tolist():
         usable = chooser.usable(r)
         for kind, had, may in zip(limited, counts, opened, strict=True):
             if np.isfinite(kind.domains_max[r]):
-                keeps = stay is not None and bool(stay[r])
-                may[r] = chooser.domains(r, kind, had[r, : kind.placed], usable, stay=keeps)
-                gone[r] |= bool((~may[r][fullest(had[r, : kind.placed], kind, r)]).any())
+                may[r] = chooser.domains(r, kind, had[r, : kind.placed], usable, stay=bool(stays[r]))
                 usable = usable & may[r][kind.of]
         chooser.claim(r, usable)
+    opened = choose_together(
+        snapshot,
+        limited,
+        opened,
+        some.astype(np.int32),
+        _Chooser(snapshot, held).usable,
+        held,
+        stays,
+        time_s_max=time_s_max,
+        cancelled=cancelled,
+    )
+    gone = np.zeros(len(q), bool)
+    for kind, had, may in zip(limited, counts, opened, strict=True):
+        for r in np.flatnonzero(np.isfinite(kind.domains_max)).tolist():
+            gone[r] |= bool((~may[r][fullest(had[r, : kind.placed], kind, r)]).any())
     return _zones(limited, opened, gone)
 
 
@@ -78,7 +104,7 @@ def fullest(had: Ints, kind: LimitedKind, r: int) -> Indices:
     return found[had[found] > 0].astype(np.int32)
 
 
-def _zones(limited: list[LimitedKind], opened: list[Bools], gone: Bools) -> Zones:
+def _zones(limited: list[LimitedKind], opened: Sequence[Bools], gone: Bools) -> Zones:
     """Return the zones: servers whose domains are open to the same reservations are in one zone."""
     zone = np.zeros(len(limited[0].of), np.int64)
     table = np.ones((len(opened[0]), 1), bool)
@@ -88,6 +114,13 @@ def _zones(limited: list[LimitedKind], opened: list[Bools], gone: Bools) -> Zone
         was, now = np.divmod(pairs, columns.shape[1])
         table = table[:, was] & columns[:, now]
     return Zones(of=zone.astype(np.int32), open=table, gone=gone)
+
+
+def _among(kind: LimitedKind, chosen: list[int]) -> Bools:
+    """Return a (N,) mask of the domains `chosen` of a kind."""
+    found = np.zeros(len(kind.domains), bool)
+    found[chosen] = True
+    return found
 
 
 class _Chooser:
@@ -113,16 +146,14 @@ class _Chooser:
         """Return the domains (N,) of a kind that are open to reservation `r`. Servers without a place never are."""
         most = min(int(kind.domains_max[r]), kind.placed)
         chosen = fullest(had, kind, r).tolist()
-        lacks = self._lacks(r, kind, usable, chosen)
+        lacks = self.lacks(r, usable & _among(kind, chosen)[kind.of])
         if not stay and lacks > _ROUNDING * max(1.0, float(self.snapshot.reservations.capacity_rru[r])):
             other = self._extended(r, kind, usable, [], most)
-            if self._lacks(r, kind, usable, other) < lacks * (1 - _ROUNDING) and len(chosen) == most:
+            if self.lacks(r, usable & _among(kind, other)[kind.of]) < lacks * (1 - _ROUNDING) and len(chosen) == most:
                 chosen = other
         if len(chosen) < most:
             chosen = self._extended(r, kind, usable, chosen, most)
-        found = np.zeros(len(kind.domains), bool)
-        found[chosen] = True
-        return found
+        return _among(kind, chosen)
 
     def _extended(self, r: int, kind: LimitedKind, usable: Bools, chosen: list[int], most: int) -> list[int]:
         """Return the domains `chosen` and further ones, `most` in all. Each next one leaves the least lack, and then
@@ -137,20 +168,18 @@ class _Chooser:
             left = np.setdiff1d(np.flatnonzero(total[: kind.placed] > 0), chosen)
             if not len(left):
                 return chosen
-            lacks = np.array([self._lacks(r, kind, usable, [*chosen, int(d)]) for d in left])
+            lacks = np.array([self.lacks(r, usable & _among(kind, [*chosen, int(d)])[kind.of]) for d in left])
             needed = np.minimum(easy[left], q.capacity_rru[r])
             order = np.lexsort((left, -easy[left], -needed, lacks.round(9)))
             chosen.append(int(left[order[0]]))
         return chosen
 
-    def _lacks(self, r: int, kind: LimitedKind, usable: Bools, domains: list[int]) -> float:
-        """Return the RRU that reservation `r` lacks after its worst loss if it has all usable servers of `domains`.
+    def lacks(self, r: int, has: Bools) -> float:
+        """Return the RRU that reservation `r` lacks after its worst loss if it has the servers `has` (S,).
 
         A resource that lacks counts by its share of what is asked for.
         """
-        inside = np.zeros(len(kind.domains), bool)
-        inside[domains] = True
-        rows = np.flatnonzero(usable & inside[kind.of])
+        rows = np.flatnonzero(has)
         found = 0.0
         for one in self.snapshot.measures_of(r):
             gives = one.rru[0, self.snapshot.servers.hardware_type[rows]]

@@ -220,7 +220,7 @@ def decide(snapshot: FleetSnapshot, reservation: int, *, time_s_max: float = TIM
         questions -= 1
         return left_s() / (questions + 1)
 
-    zones = choose_zones(own)
+    zones = choose_zones(own, time_s_max=BASE_SHARE * left_s())
     now = _View(own, 0.0, penalty_most, zones).best(held, BASE_SHARE * left_s())
     free = _View(MOVE_COST.relax(own), SERVER_COST, penalty_most, zones)
     afresh = free.best(now.binding, BASE_SHARE * left_s())

@@ -14,10 +14,12 @@ from libs.domain.domain_limits import LIMITS, DomainLimit, limits_table
 from libs.domain.fleet import FREE
 from libs.plan_check.check import check_plan
 from libs.plan_check.hard_limits import excess
+from libs.plan_check.regression import check_regression
 from libs.ras.evaluate import coverage_of
 from libs.ras.largest_possible import potential_of
 from libs.ras.solve import plan_target_bindings
 from tests.builders.random_region import random_region, region
+from tests.libs.ras.test_power import powered
 
 COLUMNS = pytest.mark.parametrize("columns", [0, 10_000])
 SMALL = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
@@ -243,6 +245,85 @@ def test_the_chosen_domain_gives_the_resources_too(columns, held):
     )
     target = solved(snapshot, columns)
     assert (held_in(snapshot, target, 0), coverage_of(snapshot, target).shortfall.tolist()) == ({1: 2}, [0])
+
+
+@COLUMNS
+def test_a_reservation_makes_room_for_one_that_fits_nowhere_else(columns):
+    """Each of two small ones holds half of a block, and the large one needs a whole block."""
+    servers = [(0, 0, 0 if s < 3 else 1 if s in (6, 7, 8) else FREE) for s in range(12)]
+    snapshot = region(
+        msb_datacenter=(0,),
+        servers=servers,
+        capacity=[3, 3, 6],
+        survives=[False] * 3,
+        domains=[[0] * 6 + [1] * 6],
+        limits=[within()] * 3,
+    )
+    target = solved(snapshot, columns)
+    assert coverage_of(snapshot, target).shortfall.tolist() == [0, 0, 0]
+    assert sorted(len(held_in(snapshot, target, r)) for r in range(3)) == [1, 1, 1]
+
+
+@COLUMNS
+@pytest.mark.parametrize("limit", ["servers_max", "share_max", "power", "affinity"])
+def test_the_choice_weighs_other_limits_and_shares_too(columns, limit):
+    """Block 0 is the MSB of one datacenter, and block 1 has two MSBs of another. Only block 1 fits."""
+    others = {"servers_max": {"servers_max": 3}, "share_max": {"share_max": 0.5}}.get(limit)
+    snapshot = region(
+        msb_datacenter=(0, 1, 1),
+        servers=[(m, 0) for m in (0, 0, 1, 2) for _ in range(3)],
+        capacity=[6],
+        survives=[False],
+        domains=[[0] * 6 + [1] * 6],
+        limits=[within() + ([DomainLimit(kind="msb", **others)] if others else [])],
+        affinity=[[0.0, 1.0]] if limit == "affinity" else None,
+    )
+    if limit == "power":
+        snapshot = powered(snapshot, ("MSB", "msb-0", 6 * 100.0 + 5 * 200.0))
+    target = solved(snapshot, columns)
+    assert (held_in(snapshot, target, 0), coverage_of(snapshot, target).shortfall.tolist()) == ({1: 6}, [0])
+
+
+@COLUMNS
+def test_none_makes_room_who_would_leave_the_datacenter_of_its_shares(columns):
+    """One of two small ones must move, and the one that is cheaper to move has its share where it is."""
+    servers = [(s // 6, 0, 0 if s < 3 else 1 if s in (6, 7, 8) else FREE, s >= 6) for s in range(12)]
+    snapshot = region(
+        msb_datacenter=(0, 1),
+        servers=servers,
+        capacity=[3, 3, 6],
+        survives=[False] * 3,
+        domains=[[0] * 6 + [1] * 6],
+        limits=[within()] * 3,
+        affinity=[[1.0, 0.0], [np.nan, np.nan], [np.nan, np.nan]],
+    )
+    target = solved(snapshot, columns)
+    assert coverage_of(snapshot, target).shortfall.tolist() == [0, 0, 0]
+    assert [held_in(snapshot, target, r) for r in range(3)] == [{0: 3}, {0: 3}, {1: 6}]
+
+
+@SMALL
+@given(st.integers(0, 2**32 - 1))
+def test_no_choice_of_domains_lacks_less_than_that_of_the_plan(seed):
+    rng = np.random.default_rng(seed)
+    S, R, blocks = int(rng.integers(3, 6)), 2, rng.integers(0, 2, 5)
+    held = np.full(S, FREE)
+    for r in range(R):
+        free = np.flatnonzero((blocks[:S] == rng.integers(2)) & (held == FREE))
+        held[free[: rng.integers(0, len(free) + 1)]] = r
+    snapshot = region(
+        servers=[(int(rng.integers(3)), 0, int(of)) for of in held],
+        capacity=rng.integers(1, 4, R).astype(float),
+        survives=rng.random(R) < 0.2,
+        domains=[blocks[:S].tolist()],
+        limits=[within()] * R,
+    )
+    least = min(
+        float(coverage_of(snapshot, binding).shortfall.sum())
+        for binding in (np.array(b, np.int32) for b in product((FREE, 0, 1), repeat=S))
+        if excess(snapshot, binding) == 0 and not check_regression(snapshot, binding)
+    )
+    assert coverage_of(snapshot, solved(snapshot)).shortfall.sum() == pytest.approx(least)
 
 
 def test_the_bounds_of_chosen_domains_are_reported_as_such_and_none_is_above_the_plan() -> None:
