@@ -43,8 +43,7 @@ class Canary:
 
         The choice depends on salt, share and name alone. A larger share keeps the reservations of a smaller one.
         """
-        limit = self.share * _HASHES
-        return np.array([self._hash(str(name)) < limit for name in names], bool)
+        return chosen(names, share=self.share, salt=self.salt)
 
     def as_dict(self) -> dict[str, object]:
         """Return the canary for JSON."""
@@ -58,5 +57,17 @@ class Canary:
             raise TypeError("a canary has a policy and a share")
         return cls(policy=RegionPolicy(**policy), share=float(share), salt=str(salt))
 
-    def _hash(self, name: str) -> int:
-        return int.from_bytes(hashlib.sha256(f"{self.salt}/{name}".encode()).digest()[:8])
+
+def chosen(names: Iterable[object], *, share: float, salt: str) -> Bools:
+    """Return a (R,) mask of the reservations `names` that a canary of this share and salt has."""
+    limit = share * _HASHES
+    return np.array([_hash(salt, name) < limit for name in names], bool)
+
+
+def first_share(names: Iterable[object], *, salt: str) -> float:
+    """Return the share above which a canary of this salt has one of the reservations `names`; 1 without any."""
+    return min((_hash(salt, name) for name in names), default=_HASHES) / _HASHES
+
+
+def _hash(salt: str, name: object) -> int:
+    return int.from_bytes(hashlib.sha256(f"{salt}/{name}".encode()).digest()[:8])

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from libs.domain.canary import PER_RESERVATION, Canary
+from libs.domain.canary import PER_RESERVATION, Canary, chosen, first_share
 from libs.domain.policy import RegionPolicy
 from libs.domain.region_condition import ConditionStatus
 from libs.domain.stored_policy import changed
 
 COMPARISONS_LEAST = 3
 """Number of finished comparisons that a stage needs before the next one may begin."""
+_SHOWN = 10_000
+"""A share that people may name is shown as a whole multiple of 1 / _SHOWN, rounded up."""
 
 
 class RolloutStage(StrEnum):
@@ -86,7 +89,12 @@ class PolicyRollout:
         """Return the canary of a region with this policy; None in every other stage."""
         if self.stage is not RolloutStage.CANARY or self.share is None:
             return None
-        return Canary(policy=self.new_policy(policy), share=self.share, salt=str(self.policy_rollout_id))
+        return Canary(policy=self.new_policy(policy), share=self.share, salt=self.salt)
+
+    @property
+    def salt(self) -> str:
+        """Return the text that decides which reservations a share of its canary has."""
+        return str(self.policy_rollout_id)
 
     @property
     def only_at_all(self) -> tuple[str, ...]:
@@ -152,11 +160,14 @@ def condition_of(rollout: PolicyRollout) -> ToldCondition:
     )
 
 
-def refusal_to_advance(rollout: PolicyRollout, share: float | None, compared: int) -> str | None:
+def refusal_to_advance(
+    rollout: PolicyRollout, share: float | None, compared: int, names: Collection[str]
+) -> str | None:
     """Return why the roll-out cannot advance now; None: it can.
 
     share     of the canary to begin or to widen; None: to all reservations
     compared  number of comparisons in the present stage
+    names     the region's reservations
     """
     name = "The roll-out"
     if rollout.stage not in OPEN:
@@ -172,7 +183,21 @@ def refusal_to_advance(rollout: PolicyRollout, share: float | None, compared: in
         return f"{name} has a canary of {rollout.share:g} already: name a larger share, or none for all."
     if compared < COMPARISONS_LEAST:
         return f"{name} has {compared} comparisons in this stage, and needs {COMPARISONS_LEAST}: each solve makes one."
-    return None
+    return None if alone else _refusal_of_empty(rollout, share, names)
+
+
+def _refusal_of_empty(rollout: PolicyRollout, share: float | None, names: Collection[str]) -> str | None:
+    """Return why the canary that is asked for, or else the present one, shows nothing: it has no reservation."""
+    asked = rollout.share if share is None else share
+    if asked is None or chosen(names, share=asked, salt=rollout.salt).any():
+        return None
+    if not names:
+        todo = "set the policy with `plimsoll policy --set`"
+        return f"{rollout.region} has no reservation, so a canary shows nothing: take the roll-out back, and {todo}."
+    least = math.ceil(first_share(names, salt=rollout.salt) * _SHOWN) / _SHOWN
+    some = "the only reservation" if len(names) == 1 else f"any of the {len(names)} reservations"
+    has = f"A canary of {asked:g} does not have {some} of {rollout.region}"
+    return f"{has}, so it shows nothing: name a share of at least {least:g}."
 
 
 def refusal_to_resume(rollout: PolicyRollout) -> str | None:
@@ -190,16 +215,19 @@ def refusal_to_take_back(rollout: PolicyRollout, policy: RegionPolicy) -> str | 
     return None
 
 
-def refusals(rollout: PolicyRollout, policy: RegionPolicy, compared: int) -> dict[str, str | None]:
+def refusals(
+    rollout: PolicyRollout, policy: RegionPolicy, compared: int, names: Collection[str]
+) -> dict[str, str | None]:
     """Return why each command cannot work now: a canary or a larger one, all, resume and back. None: it can.
 
     policy    the region's
     compared  number of comparisons in the present stage
+    names     the region's reservations
     """
-    larger = (1.0 + (rollout.share or 0.0)) / 2
+    largest = math.nextafter(1.0, 0.0)
     return {
-        "canary": refusal_to_advance(rollout, larger, compared),
-        "all": refusal_to_advance(rollout, None, compared),
+        "canary": refusal_to_advance(rollout, largest, compared, names),
+        "all": refusal_to_advance(rollout, None, compared, names),
         "resume": refusal_to_resume(rollout),
         "back": refusal_to_take_back(rollout, policy),
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from libs.domain.approval import Approval, ApprovalKind, Cause
+from libs.domain.canary import chosen
 from libs.domain.policy_rollout import (
     PolicyRollout,
     RolloutStage,
@@ -15,6 +16,7 @@ from libs.domain.policy_rollout import (
 from libs.domain.region import Region
 from libs.domain.stored_policy import changed
 from libs.store.capacity.approvals import ask_for_approval, supersede_of_policy
+from libs.store.fleet.snapshot import load_row_names
 from libs.store.plans.policy_comparisons import count_comparisons
 from libs.store.platform.database import Transaction
 from libs.store.regions.region_policies import update_policy
@@ -38,12 +40,16 @@ def ask_to_advance(
 
     The caller has locked the region and the roll-out. Raises Problem (409) if the roll-out cannot advance.
     """
-    refusal = refusal_to_advance(rollout, share, count_comparisons(tx, rollout))
+    names = load_row_names(tx, region.region_id)
+    refusal = refusal_to_advance(rollout, share, count_comparisons(tx, rollout), names)
     if refusal is not None:
         raise Problem(409, "wrong_phase", refusal)
     supersede_of_policy(tx, region.region_id, decided_by=actor, reason="AskedAnew", now=now)
     stage = RolloutStage.ALL if share is None else RolloutStage.CANARY
-    to = "all reservations" if share is None else f"a share of {share:g} of the reservations"
+    to = "all reservations"
+    if share is not None:
+        has = int(chosen(names, share=share, salt=rollout.salt).sum())
+        to = f"a share of {share:g} of the reservations, {has} of {len(names)} now"
     whole = rollout.only_at_all
     later = f"; {', '.join(whole)} would change for the whole region" if whole and share is None else ""
     return ask_for_approval(

@@ -44,6 +44,12 @@ BOOKED = """
 """SQL condition on a row of `servers`: it is kept for a reservation that begins later."""
 
 
+def load_row_names(tx: Transaction, region_id: int) -> list[str]:
+    """Return the names of the reservations that are rows of the region's snapshots."""
+    query = f"SELECT name FROM reservations WHERE {LIVE} ORDER BY reservation_id"
+    return [str(name) for name in load_names(tx, query, {"region": region_id})]
+
+
 def load_fleet_snapshot(tx: Transaction, region_name: str, *, known_prices: bool = False) -> FleetSnapshot:
     """Return the input of a solve. `tx` must come from Database.snapshot(), so that all data are of one moment.
 

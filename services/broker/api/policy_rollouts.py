@@ -14,6 +14,7 @@ from libs.domain.region import Region
 from libs.reconcile.errors import StaleGeneration
 from libs.store.fleet.policy_rollouts import list_rollouts, load_rollout
 from libs.store.fleet.regions import load_region
+from libs.store.fleet.snapshot import load_row_names
 from libs.store.plans.policy_comparisons import count_comparisons, list_comparisons
 from libs.store.platform.database import Transaction
 from libs.store.regions.rollout_stages import create_rollout
@@ -295,11 +296,11 @@ def _require(found: int, expected: int, noun: str, identifier: object) -> None:
 
 
 def _out(tx: Transaction, rollout: PolicyRollout) -> RolloutOut:
-    compared, policy = count_comparisons(tx, rollout), load_region(tx, rollout.region).policy
+    compared, region = count_comparisons(tx, rollout), load_region(tx, rollout.region)
     told: dict[str, Any] = {
         "held": [FindingOut.model_validate(one) for one in rollout.held],
         "compared": compared,
         "only_at_all": list(rollout.only_at_all),
-        "refusals": refusals(rollout, policy, compared),
+        "refusals": refusals(rollout, region.policy, compared, load_row_names(tx, region.region_id)),
     }
     return RolloutOut(**{name: getattr(rollout, name) for name in RolloutOut.model_fields if name not in told} | told)

@@ -34,6 +34,7 @@ SHADOW = PolicyRollout(
 )
 CANARY = replace(SHADOW, stage=RolloutStage.CANARY, share=0.2, canary_at=NOW)
 HELD = replace(SHADOW, held=(Finding(reason="OutsideHistory", message="too slow", numbers={}),))
+NAMES = [f"web-{k}" for k in range(40)]
 WHOLE = replace(SHADOW, change={"fix_first": False}, before={"fix_first": True})
 
 
@@ -56,7 +57,7 @@ WHOLE = replace(SHADOW, change={"fix_first": False}, before={"fix_first": True})
 def test_it_advances_or_says_why_not(
     rollout: PolicyRollout, share: float | None, compared: int, why: str | None
 ) -> None:
-    refusal = refusal_to_advance(rollout, share, compared)
+    refusal = refusal_to_advance(rollout, share, compared, NAMES)
     assert refusal is None if why is None else why in str(refusal)
 
 
@@ -80,9 +81,32 @@ NEW = RegionPolicy(buffer_cost=8.0, shortfall_cost=2000.0)
 def test_every_command_says_whether_it_can_work(
     rollout: PolicyRollout, policy: RegionPolicy, possible: set[str]
 ) -> None:
-    told = refusals(rollout, policy, 3)
+    told = refusals(rollout, policy, 3, NAMES)
     assert {command for command, refusal in told.items() if refusal is None} == possible
     assert told.keys() == {"canary", "all", "resume", "back"}
+
+
+@pytest.mark.parametrize(
+    ("rollout", "share", "names", "why"),
+    [
+        (SHADOW, 0.1, ["web-6"], "does not have the only reservation of west, so it shows nothing: name a share of"),
+        (SHADOW, 0.1, ["web-6", "web-7"], "does not have any of the 2 reservations of west"),
+        (SHADOW, 0.1, [], "west has no reservation, so a canary shows nothing"),
+        (CANARY, None, ["web-6"], "A canary of 0.2 does not have the only reservation"),
+        (CANARY, None, [], "west has no reservation"),
+        (WHOLE, None, [], None),
+    ],
+)
+def test_a_canary_without_a_reservation_shows_nothing(
+    rollout: PolicyRollout, share: float | None, names: list[str], why: str | None
+) -> None:
+    refusal = refusal_to_advance(rollout, share, 3, names)
+    assert refusal is None if why is None else why in str(refusal)
+    if why is not None and names:
+        least = float(str(refusal).rsplit(" ", 1)[1].rstrip("."))
+        assert refusal_to_advance(rollout, least, 3, names) is None
+        assert refusal_to_advance(rollout, least - 1e-4, 3, names) is not None
+        assert refusals(rollout, RegionPolicy(), 3, names)["canary"] is None
 
 
 def test_only_the_canary_stage_has_a_canary() -> None:

@@ -8,12 +8,13 @@ import sqlalchemy as sa
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
+from libs.domain.canary import first_share
 from libs.domain.policy_rollout import ComparisonStatus, Finding
 from libs.domain.principal import Role
 from libs.reconcile.clock import SystemClock
 from libs.store.fleet.policy_rollouts import load_rollout
 from libs.store.fleet.regions import load_region
-from libs.store.fleet.snapshot import load_fleet_snapshot
+from libs.store.fleet.snapshot import load_fleet_snapshot, load_row_names
 from libs.store.plans.policy_comparisons import finish_comparison, start_comparison
 from libs.store.platform.database import Database
 from libs.store.regions.rollout_stages import hold_rollout
@@ -219,3 +220,28 @@ def test_every_price_waits_where_the_limits_say_so(operator: TestClient, admin: 
     assert decide(operator, asked).json()["code"] == "four_eyes"
     assert decide(admin, asked).status_code == 200
     assert operator.get("/v1/regions/west").json()["policy"]["buffer_cost"] == 8.0
+
+
+def test_a_canary_that_lost_its_reservations_does_not_lead_to_all(
+    operator: TestClient, imported: None, database: Database, compared: Callable[[Json], None]
+) -> None:
+    rollout = start(operator)
+    compared(rollout)
+    salt = str(rollout["policy_rollout_id"])
+    with database.snapshot() as tx:
+        [name] = load_row_names(tx, load_region(tx, "west").region_id)
+    first = first_share([name], salt=salt)
+    empty = send(operator, rollout, "advance", share=first / 2)
+    assert (empty.status_code, empty.json()["code"]) == (409, "wrong_phase")
+    assert "does not have the only reservation of west, so it shows nothing" in empty.json()["detail"]
+    asked = send(operator, rollout, "advance", share=first + 1e-6)
+    assert "1 of 1 now" in asked.json()["causes"][0]["message"]
+    assert decide(operator, asked).status_code == 200
+    canary = now_of(operator, rollout)
+    compared(canary)
+    assert now_of(operator, rollout)["refusals"]["all"] is None
+    with database.write() as tx:
+        tx.execute(sa.text("UPDATE reservations SET deleted_at = now()"))
+    late = send(operator, canary, "advance")
+    assert (late.status_code, late.json()["detail"]) == (409, now_of(operator, rollout)["refusals"]["all"])
+    assert "west has no reservation, so a canary shows nothing" in late.json()["detail"]
