@@ -20,14 +20,14 @@ from libs.domain.cost_units import CostTable, held_cost_units, most_cost_units
 from libs.domain.fleet import FleetSnapshot, TargetPlan
 from libs.domain.guest import guest_amounts, on_servers_of, with_amounts
 from libs.domain.quota import Quota
-from libs.domain.reservation import Reservation, ReservationSpec
+from libs.domain.reservation import ROUNDING, Reservation, ReservationSpec
 from libs.domain.rru_catalogue import RruCatalogue
 from libs.domain.stack import Asking, Stack
 from libs.domain.stacked_region import with_guests
 from libs.domain.verdict import Verdict
 from libs.domain.what_if import with_reservation
 from libs.domain.words import cost_units
-from libs.ras.bookings import Decision, beyond_horizon, booking_of, decide
+from libs.ras.bookings import Decision, beyond_horizon, booking_of, decide, moment
 from services.portal.quota_rule import exceeds_quota
 
 
@@ -185,6 +185,9 @@ def judge(case: Case) -> Judgement:
     asked, row = case.imagined()
     decision = _decided(case, asked, row)
     verdict = decision.verdict
+    refused = _breaks_promise(case, verdict)
+    if refused is not None:
+        return refused
     if case.stack.host is not None:
         verdict = replace(verdict, message=on_servers_of(case.stack.host.name) + verdict.message)
     if verdict.plan is None:
@@ -285,6 +288,28 @@ def _over(case: Case) -> Judgement | None:
         return None
     message = f"Its time ended at {ends_at.isoformat()}, before it was decided. Ask again with a later end."
     return _rejected("WindowOver", message, {})
+
+
+def _breaks_promise(case: Case, verdict: Verdict) -> Judgement | None:
+    """Refuse a change with which a promised start would get less than was promised. A start beyond the horizon is no
+    promise, so an owner who asks for one gives the promise up.
+    """
+    found, spec = case.found, case.question.spec
+    if found is None or not found.scheduled or found.booking is None or not found.booking.is_promise:
+        return None
+    if case.question.accepted or verdict.phase != "degraded" or case.is_beyond_horizon:
+        return None
+    promised = min(found.spec.capacity_rru, spec.capacity_rru)
+    could = spec.capacity_rru - verdict.numbers["short_rru"]
+    if could >= promised * (1 - ROUNDING):
+        return None
+    assert found.spec.starts_at is not None
+    message = (
+        f"Its start at {moment(found.spec.starts_at)} is a promise, and stays as it is: with this change only "
+        f"{could:.6g} of the promised {promised:g} RRU could be booked. {verdict.message} Ask for another change, or "
+        "delete it and ask anew."
+    )
+    return _rejected("BreaksPromise", message, {**verdict.numbers, "promised_rru": promised})
 
 
 def over_quota(case: Case, asked: float) -> Judgement | None:

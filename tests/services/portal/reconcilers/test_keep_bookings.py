@@ -233,6 +233,41 @@ def test_an_extension_over_a_booking_is_refused(owner, database, clock) -> None:
     assert booked(owner, "launch")[0] == "True"
 
 
+def test_a_change_that_cannot_be_booked_leaves_a_promised_start_as_it_is(owner, database, clock, tick) -> None:
+    """The servers of the last days are booked for another launch, so an extension would have none of them."""
+    ask(owner, database, clock, create("first", window(clock, 2, 5, capacity_rru=24, **ANY)))
+    ask(owner, database, clock, create("second", window(clock, 6, None, capacity_rru=30, **ANY)))
+    resize = {"kind": "resize", "region": "west", "reservation": "first"}
+    longer = resize | {"spec": {"ends_at": (clock.now() + timedelta(days=9)).isoformat()}}
+    would = owner.post("/v1/capacity-requests?dry_run=true", json=longer).json()["status"]
+    status = owner.get(ask(owner, database, clock, longer)).json()["status"]
+    assert (status["phase"], status["reason"], status["message"]) == ("rejected", "BreaksPromise", would["message"])
+    assert status["message"].startswith("Its start at ")
+    assert "of the promised 24 RRU could be booked" in status["message"]
+    assert "Free servers are booked for second from" in status["message"]
+    assert booked(owner, "first") == ("True", "Booked", 32)
+    clock.sleep(2 * DAY_S - 3600)
+    late = owner.get(ask(owner, database, clock, longer)).json()["status"]  # its window has begun, and nothing joined
+    assert (late["phase"], late["reason"]) == ("rejected", "BreaksPromise")
+    tick()
+    assert get(owner, "first")["status"]["phase"] == "granted"
+
+
+def test_a_promised_start_may_ask_for_more_than_can_be_booked_or_give_its_promise_up(
+    owner, database, clock, tick
+) -> None:
+    ask(owner, database, clock, create("launch", window(clock, 2, None, capacity_rru=24, **ANY)))
+    resize = {"kind": "resize", "region": "west", "reservation": "launch"}
+    ask(owner, database, clock, create("other", window(clock, 2, None, capacity_rru=10, **ANY)))
+    ask(owner, database, clock, resize | {"spec": {"capacity_rru": 34}})
+    assert booked(owner, "launch")[0] == "False"
+    assert booked(owner, "launch")[2] == 32
+    ask(owner, database, clock, resize | {"spec": {"capacity_rru": 24}})
+    assert booked(owner, "launch")[0] == "True"
+    ask(owner, database, clock, resize | {"spec": window(clock, 40, None, capacity_rru=24, **ANY)})
+    assert booked(owner, "launch") == ("False", "BeyondHorizon", 0)
+
+
 def test_an_extension_and_a_booking_at_one_time_do_not_both_win(owner, database, clock, monkeypatch) -> None:
     """A booking is stored between the judgement of the extension and its commit."""
     ask(owner, database, clock, create("old-one", window(clock, None, 5, capacity_rru=24, **ANY)))
