@@ -17,6 +17,7 @@ from libs.domain.guest import number_name, unit_in_words
 from libs.domain.reservation import ROUNDING
 from libs.domain.resources import resources_in
 from libs.domain.verdict import Verdict
+from libs.ras.affinity_shares import beyond_shares
 from libs.ras.coverable import coverable_rru
 from libs.ras.evaluate import coverage_of, kinds_survived, scarce_resource, worst_domain
 from libs.ras.hard_limits import (
@@ -214,7 +215,7 @@ def _rejected(snapshot: FleetSnapshot, r: int, p: Potential) -> Verdict:
         return _too_little(name, p, p.scarce)
     if has_limits(snapshot, r) and _could(without_limits(snapshot, r), r):
         ways = ways_out(snapshot, r, lambda other: _could(other, r))
-        todo = f"Either {', or '.join(ways)}." if len(ways) > 1 else f"{ways[0][0].upper()}{ways[0][1:]}."
+        todo = _either(ways)
         reason = "BeyondHardLimits"
         message = (
             f"Within its hard limits ({limits_in_words(snapshot, r)}) {name} could have {p.most_rru:.6g} of {asked}."
@@ -229,8 +230,13 @@ def _rejected(snapshot: FleetSnapshot, r: int, p: Potential) -> Verdict:
         less = _ask_for_less(snapshot, r, p.surviving_rru)
         reason, message, todo = _beyond_loss(name, asked, p, p.worst, less)
     else:
-        reason, (message, todo) = "BeyondAffinity", _beyond_affinity(snapshot, r, p)
+        message, ways = beyond_shares(snapshot, r, p, lambda other: _could(other, r))
+        reason, todo = "BeyondAffinity", _either(ways)
     return Verdict(phase="rejected", reason=reason, message=f"{message} {todo}", numbers=p.numbers(), plan=None)
+
+
+def _either(ways: list[str]) -> str:
+    return f"Either {', or '.join(ways)}." if len(ways) > 1 else f"{ways[0][0].upper()}{ways[0][1:]}."
 
 
 def _too_little(name: str, p: Potential, scarce: ScarceResource) -> Verdict:
@@ -277,30 +283,3 @@ def _beyond_loss(name: str, asked: str, p: Potential, worst: WorstDomain, less: 
         reason, without = "BeyondDomainLoss", f"the loss of a {worst.kind}"
     message += f" {p.surviving_rru:.6g} of {asked} would be left."
     return reason, message, f"{less} allow more types, or do without surviving {without}."
-
-
-def _beyond_affinity(snapshot: FleetSnapshot, r: int, p: Potential) -> tuple[str, str]:
-    """Return a message with the affinity share that prevents reservation `r`, and advice for its owner."""
-    q = snapshot.reservations
-    name, asked, share = q.name[r], p.asked_rru, q.affinity_share[r]
-    value, tolerance = q.rru[r, snapshot.servers.hardware_type], snapshot.policy.affinity_tolerance
-    value = value * ~snapshot.servers.leaving
-    there = np.bincount(snapshot.server_datacenter, value, len(share))
-    lacking = np.flatnonzero((share - tolerance) * asked > there + ROUNDING * asked)
-    if len(lacking):
-        datacenter, wanted = snapshot.topology.datacenters[lacking[0]], share[lacking[0]] * asked
-        message = (
-            f"{datacenter} holds {there[lacking[0]]:.6g} RRU of what {name} may use; its share wants {wanted:.6g}."
-        )
-        return message, "Lower that share, allow more types, or ask for less."
-    could = f"Within its datacenter shares {name} could have {p.most_rru:.6g} of {asked:g} RRU"
-    # nan: the datacenter has no band
-    if (share.sum() + tolerance * len(share)) * asked < p.least_held_rru * (1 - ROUNDING):
-        times = p.least_held_rru / asked
-        message = f"{could}: every datacenter has one, and they add up to {share.sum():.4g} of the capacity"
-        kinds = " or ".join(kinds_survived(snapshot, r))
-        if kinds:
-            message += f", but to keep {asked:g} RRU without any one {kinds} it must hold {times:.4g} times that"
-        return f"{message}.", f"Let the shares add up to at least {times:.4g}, or leave a datacenter without one."
-    todo = "Raise the shares of datacenters that have more to give, leave one without a share, or ask for less."
-    return f"{could}.", todo

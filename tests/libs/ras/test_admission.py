@@ -5,6 +5,7 @@ from libs.domain.fleet import DELETED, FREE, TargetPlan
 from libs.domain.reservation import ReservationSpec
 from libs.plan_check.check import check_plan
 from libs.ras.admission import admit
+from libs.ras.hard_limits import with_share
 from libs.ras.solve import plan_target_bindings
 from tests.builders.random_region import random_region, region
 from tests.builders.region import fleet_snapshot
@@ -64,7 +65,7 @@ def test_what_the_region_cannot_give_is_rejected_with_what_it_could(capacity, re
 
 def test_shares_that_are_too_low_without_a_buffer_say_so():
     verdict = one(2, SPREAD, survives=[False], affinity=[[0.4, 0.4]])
-    assert "they add up to 0.8 of the capacity. Let the shares add up to at least 1, or" in verdict.message
+    assert "they add up to 0.8 of the capacity. Either multiply each share by 1.25, or" in verdict.message
 
 
 SIX = {"msb_datacenter": (0, 0, 0, 1, 1, 1), "servers": [(m, 0) for m in range(6) for _ in range(4)]}
@@ -83,16 +84,51 @@ def test_shares_of_what_survives_an_msb_add_up_to_more_than_1():
         (
             [0.5, 0.5],
             "add up to 1 of the capacity, but to keep 10 RRU without any one MSB it must hold 1.2 times that. "
-            "Let the shares add up to at least 1.2, or leave a datacenter without one.",
+            "Either multiply each share by 1.2, or leave dc-0 or dc-1 without a share.",
         ),
-        ([1.5, np.nan], "dc-0 holds 12 RRU of what r0 may use; its share wants 15. Lower that share"),
-        ([0.0, np.nan], "Within its datacenter shares r0 could have 8.5 of 10 RRU. Raise the shares"),
+        (
+            [1.5, np.nan],
+            "dc-0 holds 12 RRU of what r0 may use; its share wants 15. Either lower that share to 1.25, or leave dc-0 "
+            "without a share, or ask for at most 8.275 RRU.",
+        ),
+        (
+            [0.0, np.nan],
+            "Within its datacenter shares r0 could have 8.5 of 10 RRU. Either leave dc-0 without a share, or ask for "
+            "at most 8.421 RRU.",
+        ),
+        ([1.0, 0.2], "Within its datacenter shares r0 could have 9.5 of 10 RRU. Leave dc-0 or dc-1 without a share."),
+        ([1.5, 1.4], "Either lower that share to 1.25 and that of dc-1 to 1.25, or leave every datacenter"),
     ],
 )
 def test_shares_that_cannot_be_met_say_what_to_do(affinity, message):
     verdict = admit(region(capacity=[10], affinity=[affinity], **SIX), 0)
     assert (verdict.phase, verdict.reason) == ("rejected", "BeyondAffinity")
     assert message in verdict.message
+
+
+@pytest.mark.parametrize(
+    ("capacity", "affinity"),
+    [
+        (10, [0.6, 0.6]),
+        (10, [1.25, np.nan]),
+        (10, [1.25, 1.25]),
+        (10, [np.nan, np.nan]),
+        (10, [np.nan, 0.2]),
+        (8.275, [1.5, np.nan]),
+    ],
+)
+def test_the_ways_out_of_shares_are_granted(capacity, affinity):
+    assert admit(region(capacity=[capacity], affinity=[affinity], **SIX), 0).phase == "granted"
+
+
+def test_hard_limits_leave_fewer_ways_out_of_shares():
+    """Three MSBs of dc-0 may have 0.2 of the capacity each, and its share wants 0.9."""
+    snapshot = with_share(region(capacity=[10], affinity=[[0.9, 0.1]], **SIX), 0, 0.2)
+    verdict = admit(snapshot, 0)
+    assert (verdict.phase, verdict.reason) == ("rejected", "BeyondAffinity")
+    assert verdict.message.endswith("it must hold 1.2 times that. Leave every datacenter without a share.")
+    fewer = with_share(region(capacity=[10], **SIX), 0, 0.2)
+    assert admit(fewer, 0).phase == "granted"
 
 
 def test_what_others_hold_degrades_with_numbers_and_touches_nobody():

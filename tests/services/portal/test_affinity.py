@@ -27,4 +27,4 @@ def test_shares_may_add_up_to_more_than_1(client: TestClient, database: Database
 def test_shares_that_leave_no_room_for_the_buffer_are_rejected(client: TestClient, database: Database) -> None:
     found = status(client, database, affinity={"dc-00": 0.5, "dc-01": 0.5})
     assert (found["phase"], found["reason"]) == ("rejected", "BeyondAffinity")
-    assert "Let the shares add up to at least 1.333, or leave a datacenter without one." in found["message"]
+    assert "Either multiply each share by 1.334, or leave dc-00 or dc-01 without a share." in found["message"]
