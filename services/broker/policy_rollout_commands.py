@@ -104,7 +104,8 @@ def take_back(
     refusal = refusal_to_take_back(rollout, region.policy)
     if refusal is not None:
         raise Problem(409, "wrong_phase", refusal)
-    supersede_of_policy(tx, region.region_id, decided_by=actor, reason="RolloutTakenBack", now=now)
+    of, why = rollout.policy_rollout_id, "RolloutTakenBack"
+    supersede_of_policy(tx, region.region_id, policy_rollout_id=of, decided_by=actor, reason=why, now=now)
     back = enter_stage(
         tx,
         region,

@@ -187,13 +187,27 @@ def supersede_of_request(
     _supersede(tx, _table.c.capacity_request_id == capacity_request_id, decided_by, reason, now)
 
 
-def supersede_of_policy(tx: Transaction, region_id: int, *, decided_by: str, reason: str, now: datetime) -> None:
-    """Supersede the pending policy changes of a region, because the policy that they start from has changed."""
+def supersede_of_policy(
+    tx: Transaction,
+    region_id: int,
+    *,
+    policy_rollout_id: int | None = None,
+    decided_by: str,
+    reason: str,
+    now: datetime,
+) -> None:
+    """Supersede the pending policy changes of a region, because the policy that they start from has changed.
+
+    policy_rollout_id   only those that ask for a stage of this roll-out
+    """
     waits = sa.and_(
         _table.c.region_id == region_id,
         _table.c.kind == ApprovalKind.REGION_POLICY,
         _table.c.status == ApprovalStatus.PENDING,
     )
+    if policy_rollout_id is not None:
+        asked = _table.c.change["rollout", "policy_rollout_id"].as_integer()
+        waits = sa.and_(waits, asked == policy_rollout_id)
     _supersede(tx, waits, decided_by, reason, now)
 
 

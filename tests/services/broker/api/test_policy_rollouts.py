@@ -245,3 +245,19 @@ def test_a_canary_that_lost_its_reservations_does_not_lead_to_all(
     late = send(operator, canary, "advance")
     assert (late.status_code, late.json()["detail"]) == (409, now_of(operator, rollout)["refusals"]["all"])
     assert "west has no reservation, so a canary shows nothing" in late.json()["detail"]
+
+
+def test_a_way_back_ends_only_what_the_roll_out_asked_for(
+    operator: TestClient, admin: TestClient, imported: None, compared: Callable[[Json], None]
+) -> None:
+    rollout = start(operator)
+    compared(rollout)
+    stage = send(operator, rollout, "advance", share=0.5)
+    assert send(operator, rollout, "back").json()["stage"] == "back"
+    assert operator.get(f"/v1/approvals/{stage.json()['approval_id']}").json()["status"] == "superseded"
+    shares = {"policy": {"shared_buffer_share": 0.1}, "reason": "more failures"}
+    asked = operator.patch("/v1/regions/west", json=shares, headers=tagged(1))
+    assert asked.status_code == 202, asked.json()
+    assert send(operator, start(operator), "back").json()["stage"] == "back"
+    assert operator.get(f"/v1/approvals/{asked.json()['approval_id']}").json()["status"] == "pending"
+    assert decide(admin, asked).status_code == 200
