@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import Field, create_model
+from pydantic import BeforeValidator, Field, create_model
+from pydantic.json_schema import SkipJsonSchema
 
 from libs.domain.policy import RegionPolicy
 from libs.web.model import Flag, Number, RequestModel, ResponseModel
@@ -38,7 +39,17 @@ def policy_change(*, simulated: bool = False) -> type[RequestModel]:
         for one in fields(RegionPolicy)
         if one.metadata.get("simulated", True) or not simulated
     }
+    values |= {one.name: (_Refused, None) for one in fields(RegionPolicy) if one.name not in values}
     return create_model("PolicyChange", __base__=RequestModel, **values)
+
+
+def _refuse(_: object) -> object:
+    todo = "change it with `plimsoll policy REGION --set`, or PATCH /v1/regions/{region}"
+    raise ValueError(f"cannot be tried in a simulation or a roll-out: {todo}")
+
+
+_Refused = SkipJsonSchema[Annotated[Any, BeforeValidator(_refuse)]]
+"""The type of a field of the policy that a what-if may not change. The OpenAPI document leaves it out."""
 
 
 def _always(value: object) -> Callable[[], object]:

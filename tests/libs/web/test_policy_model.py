@@ -28,6 +28,15 @@ def test_shared_buffers_and_bookings_are_not_simulated() -> None:
     assert set(DECLARED) - SIMULATED == {"shared_buffer_share", "booking_lead_s", "booking_horizon_s"}
 
 
+@pytest.mark.parametrize("name", sorted(set(DECLARED) - SIMULATED))
+def test_what_is_not_simulated_says_how_to_change_it(name: str) -> None:
+    with pytest.raises(ValidationError) as refused:
+        SimulatedPolicy.model_validate({name: 0.1})
+    [error] = refused.value.errors()
+    assert error["loc"] == (name,)
+    assert "cannot be tried in a simulation or a roll-out: change it with `plimsoll policy" in error["msg"]
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [
