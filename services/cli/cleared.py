@@ -1,4 +1,4 @@
-"""Options that take something back: a list becomes empty, and a limit is lifted."""
+"""Options that take something back: a list becomes empty, a limit is lifted, a time is left out."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ import typer
 
 EMPTY: dict[str, Any] = {
     "affinity": {},
+    "affinity-follows": None,
     "datacenters": [],
     "domain-limits": [],
+    "ends-at": None,
     "msb-share-max": None,
     "msb-spread-limit": None,
     "rack-spread-limit": None,
     "resources": {},
+    "starts-at": None,
     "survives-loss-of": [],
 }
 """Name to clear -> the empty value of its field in a spec. The field has _ for -."""

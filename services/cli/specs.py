@@ -51,7 +51,11 @@ ResourceOption = Annotated[
 NoResourcesOption = Annotated[bool, typer.Option("--no-resources", help="the same as --clear resources")]
 ClearOption = Annotated[
     list[str] | None,
-    typer.Option("--clear", metavar="FIELD", help=f"empty a list or lift a limit: {', '.join(EMPTY)}; repeatable"),
+    typer.Option(
+        "--clear",
+        metavar="FIELD",
+        help=f"empty a list, lift a limit or leave out a time: {', '.join(EMPTY)}; repeatable",
+    ),
 ]
 HostProfileOption = Annotated[str | None, typer.Option(help="how its servers are set up")]
 SurvivesOption = Annotated[

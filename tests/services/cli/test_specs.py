@@ -1,6 +1,8 @@
 """The commands that request capacity share the options of a spec, declared once."""
 
 import inspect
+from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 import typer
@@ -77,8 +79,11 @@ def test_every_list_can_be_emptied_and_every_limit_lifted() -> None:
         resources={"cores": 1.0},
         survives_loss_of=("power_row",),
     )
-    bare = SpecIn.model_validate(spec).to_spec(held)
-    assert bare == ReservationSpec(capacity_rru=3, rru={"hw-a": 1.0})
+    bare = ReservationSpec(capacity_rru=3, rru={"hw-a": 1.0})
+    assert SpecIn.model_validate(spec).to_spec(held) == bare
+    begins, ends = datetime(2026, 11, 2, tzinfo=UTC), datetime(2026, 11, 9, tzinfo=UTC)
+    later = replace(bare, affinity_follows="web", starts_at=begins, ends_at=ends)
+    assert SpecIn.model_validate(spec).to_spec(later) == bare
     listed = {
         name
         for name, field in SpecIn.model_fields.items()
@@ -90,9 +95,13 @@ def test_every_list_can_be_emptied_and_every_limit_lifted() -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"clear": ["datacentres"]}, "'datacentres' cannot be cleared: give one of affinity, datacenters"),
+        (
+            {"clear": ["datacentres"]},
+            "'datacentres' cannot be cleared: give one of affinity, affinity-follows, datacenters",
+        ),
         ({"clear": ["datacenters"], "datacenter": ["dc-1"]}, "datacenters is given by another option"),
         ({"clear": ["domain-limits"], "within": ["msb=1"]}, "domain-limits is given by another option"),
+        ({"clear": ["ends-at"], "ends_at": "2026-11-02"}, "ends-at is given by another option"),
     ],
 )
 def test_clearing_says_what_cannot_be(given: dict, said: str) -> None:
