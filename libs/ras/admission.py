@@ -211,15 +211,18 @@ def _rejected(snapshot: FleetSnapshot, r: int, p: Potential) -> Verdict:
     """
     name, asked = snapshot.reservations.name[r], f"{p.asked_rru:g} RRU"
     least = p.asked_rru * (1 - ROUNDING)
-    if p.scarce is not None:
-        return _too_little(name, p, p.scarce)
+    numbers = p.numbers()
     if has_limits(snapshot, r) and _could(without_limits(snapshot, r), r):
         ways = ways_out(snapshot, r, lambda other: _could(other, r))
         todo = _either(ways)
         reason = "BeyondHardLimits"
-        message = (
-            f"Within its hard limits ({limits_in_words(snapshot, r)}) {name} could have {p.most_rru:.6g} of {asked}."
-        )
+        most = f"{p.most_rru:.6g} of {asked}"
+        if p.scarce is not None:
+            most, numbers = _in_words(p.scarce), {**numbers, **_numbers(p.scarce)}
+        message = f"Within its hard limits ({limits_in_words(snapshot, r)}) {name} could have {most}."
+    elif p.scarce is not None:
+        shared = " within its datacenter shares" if not np.isnan(snapshot.reservations.affinity_share[r]).all() else ""
+        return _too_little(name, p, p.scarce, shared)
     elif p.eligible_rru <= 0:
         reason, message = "NoEligibleHardware", f"This region has no server of a hardware type that {name} may use."
         todo = "Allow a type that it has."
@@ -232,23 +235,34 @@ def _rejected(snapshot: FleetSnapshot, r: int, p: Potential) -> Verdict:
     else:
         message, ways = beyond_shares(snapshot, r, p, lambda other: _could(other, r))
         reason, todo = "BeyondAffinity", _either(ways)
-    return Verdict(phase="rejected", reason=reason, message=f"{message} {todo}", numbers=p.numbers(), plan=None)
+    return Verdict(phase="rejected", reason=reason, message=f"{message} {todo}", numbers=numbers, plan=None)
 
 
 def _either(ways: list[str]) -> str:
     return f"Either {', or '.join(ways)}." if len(ways) > 1 else f"{ways[0][0].upper()}{ways[0][1:]}."
 
 
-def _too_little(name: str, p: Potential, scarce: ScarceResource) -> Verdict:
-    """Return the rejection of a reservation that asks for more of a resource than the region could give it."""
+def _too_little(name: str, p: Potential, scarce: ScarceResource, shared: str) -> Verdict:
+    """Return the rejection of a reservation that asks for more of a resource than the region could give it.
+
+    shared   its datacenter shares in words; "" without any
+    """
     message = (
-        f"All servers that {name} may use could give it {scarce.most:.6g} of {scarce.asked:g} "
-        f"{unit_in_words(scarce.resource)}{' after its worst loss' if p.worst is not None else ''}. "
+        f"All servers that {name} may use could give it {_in_words(scarce)}"
+        f"{' after its worst loss' if p.worst is not None else ''}{shared}. "
         "Ask for at most that, allow more types, or use another region."
     )
-    of = number_name(scarce.resource)
-    numbers = {**p.numbers(), f"asked_{of}": scarce.asked, f"most_{of}": scarce.most}
+    numbers = {**p.numbers(), **_numbers(scarce)}
     return Verdict(phase="rejected", reason="BeyondResource", message=message, numbers=numbers, plan=None)
+
+
+def _in_words(scarce: ScarceResource) -> str:
+    return f"{scarce.most:.6g} of {scarce.asked:g} {unit_in_words(scarce.resource)}"
+
+
+def _numbers(scarce: ScarceResource) -> dict[str, float]:
+    of = number_name(scarce.resource)
+    return {f"asked_{of}": scarce.asked, f"most_{of}": scarce.most}
 
 
 def _ask_for_less(snapshot: FleetSnapshot, r: int, named_rru: float) -> str:

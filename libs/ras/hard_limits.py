@@ -105,12 +105,6 @@ def _with(snapshot: FleetSnapshot, r: int, field: str, value: object) -> FleetSn
     return replace(snapshot, reservations=replace(snapshot.reservations, **{field: column}))
 
 
-def _with_capacity(snapshot: FleetSnapshot, r: int, capacity_rru: float) -> FleetSnapshot:
-    capacity = snapshot.reservations.capacity_rru.copy()
-    capacity[r] = capacity_rru
-    return replace(snapshot, reservations=snapshot.reservations.with_capacity(capacity))
-
-
 def ways_out(snapshot: FleetSnapshot, r: int, met: Met) -> list[str]:
     """Return the smallest changes of reservation `r` with which it could have its capacity, each on its own.
 
@@ -130,9 +124,11 @@ def ways_out(snapshot: FleetSnapshot, r: int, met: Met) -> list[str]:
 
 
 def most_met(snapshot: FleetSnapshot, r: int, met: Met) -> float:
-    """Return the largest capacity of reservation `r`, in its RRU, that `met` says is possible; 0: none is."""
+    """Return the largest capacity of reservation `r`, in its RRU, that `met` says is possible; 0: none is. Resources
+    stay as asked for.
+    """
     asked = float(snapshot.reservations.capacity_rru[r])
-    cut = _least(0.0, 1.0, lambda by: met(_with_capacity(snapshot, r, asked * (1 - by))))
+    cut = _least(0.0, 1.0, lambda by: met(_with(snapshot, r, "capacity_rru", asked * (1 - by))))
     return float(np.floor(asked * (1 - cut) * SHOWN)) / SHOWN
 
 

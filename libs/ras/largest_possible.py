@@ -40,7 +40,7 @@ class Potential:
     most_rru         the most that survives while each datacenter holds a share within its affinity band, and within all
                      hard limits; 0 if the bands cannot be met
     least_held_rru   the least RRU to hold, wherever, so that asked_rru survives; inf if that is impossible
-    scarce           the resource that no state of the region could give; None: it could give each, on its own
+    scarce           the resource that no state of the region could give, likewise; None: it could give each, on its own
     """
 
     asked_rru: float
@@ -97,18 +97,27 @@ def potential_of(snapshot: FleetSnapshot, reservation: int) -> Potential:
         surviving_rru=surviving,
         most_rru=most,
         least_held_rru=max((least_held(load, asked) for _, load in loads), default=asked),
-        scarce=_scarce(snapshot, reservation),
+        scarce=_scarce(snapshot, reservation, within=most >= asked * (1 - ROUNDING)),
     )
 
 
-def _scarce(snapshot: FleetSnapshot, reservation: int) -> ScarceResource | None:
-    """Return the resource that lacks most if a reservation had all servers that it may use; None: none lacks."""
+def _scarce(snapshot: FleetSnapshot, reservation: int, *, within: bool) -> ScarceResource | None:
+    """Return the resource that lacks most if a reservation had all servers that it may use; None: none lacks.
+
+    within   whether only within its affinity bands and hard limits
+    """
     q, rows, found = snapshot.reservations, np.array([reservation], np.int32), None
     least = float(q.capacity_rru[reservation]) * (1 - ROUNDING)
     free = replace(q, msb_share_max=np.full(len(q), np.inf), domain_limits=np.full_like(q.domain_limits, np.inf))
+    share = q.affinity_share[reservation]
+    is_limited = within and bool(np.isfinite(q.msb_limit_rru[reservation]) or q.limits_domains[reservation])
+    is_limited |= within and not np.isnan(share).all()
     for one in (one for one in snapshot.measures[1:] if one.asks[reservation]):
-        only = replace(snapshot, reservations=replace(free, rru=one.share_rru(q.rru)))
-        most = float(most_surviving(only, rows)[0])
+        worth = one.share_rru(q.rru)
+        most = float(most_surviving(replace(snapshot, reservations=replace(free, rru=worth)), rows)[0])
+        if is_limited:
+            wanted = share * float(q.capacity_rru[reservation])
+            most = min(most, most_within_limits(snapshot, reservation, wanted, gives=worth[reservation]))
         if most < least:
             least, unit = most, float(one.share[reservation] * one.worth[reservation])
             asked = float(q.capacity_rru[reservation]) / unit

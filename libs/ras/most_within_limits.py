@@ -17,29 +17,32 @@ from libs.ras.eligible_rru import most_within
 _GAP = 1e-9
 
 
-def most_within_limits(snapshot: FleetSnapshot, reservation: int, wanted: Floats) -> float:
+def most_within_limits(
+    snapshot: FleetSnapshot, reservation: int, wanted: Floats, *, gives: Floats | None = None
+) -> float:
     """Return the most RRU of a reservation that survive while every datacenter is within its affinity band and every
     hard limit holds. Return 0 if that is impossible.
 
-        max  sum_c v[c] n[c] - worst    n[c] <= stock[c],   worst >= sum_{c in x} v[c] n[c]   for all x that may be lost
+        max  sum_c g[c] n[c] - worst    n[c] <= stock[c],   worst >= sum_{c in x} g[c] n[c]   for all x that may be lost
         sum_{c in x} v[c] n[c] <= rru_max[k],   sum_{c in x} n[c] <= servers_max[k]           for all x of limited k
         n[c] <= stock[c] open[x(c)],            sum_x open[x] <= domains_max[k]               open binary
         wanted[d] - theta C  <=  sum_{c in d} v[c] n[c]  <=  wanted[d] + theta C              for all d with an affinity
 
-    A cell c is a set of servers of equal worth v[c] that are in one domain of each kind k that counts. The program
-    allows fractions of servers, but rru_max is that of whole servers in each domain. So a request for more than its
-    optimum is impossible.
+    A cell c is a set of servers of equal worth v[c] that are in one domain of each kind k that counts. g is v. The
+    program allows fractions of servers, but rru_max is that of whole servers in each domain. So a request for more than
+    its optimum is impossible.
 
     wanted    (D,) RRU that each datacenter should hold; nan: the datacenter has no band
+    gives     (T,) g of one server of each type, such as a resource, of which the most is returned; None: the RRU
     """
     topology, capacity = snapshot.topology, float(snapshot.reservations.capacity_rru[reservation])
-    cells = _cells(snapshot, reservation)
+    cells = _cells(snapshot, reservation, snapshot.reservations.rru[reservation] if gives is None else gives)
     m = Mip()
-    n = m.add_columns(len(cells.stock), cost=-cells.value, upper=cells.stock)
-    worst = m.add_columns(1, cost=1.0, upper=max(float(cells.stock @ cells.value), 0.0))
+    n = m.add_columns(len(cells.stock), cost=-cells.gives, upper=cells.stock)
+    worst = m.add_columns(1, cost=1.0, upper=max(float(cells.stock @ cells.gives), 0.0))
     for loss, of in cells.lost:
         domains = len(loss.domains)
-        m.add_rows(domains, (of, n, -cells.value), (np.arange(domains), worst, 1.0), lower=0.0)
+        m.add_rows(domains, (of, n, -cells.gives), (np.arange(domains), worst, 1.0), lower=0.0)
     chooses = False
     for kind, of in cells.limited:
         domains = len(kind.domains)
@@ -72,6 +75,7 @@ class _Cells:
 
     msb      (C,) int    the MSB of each cell
     value    (C,) RRU    of one server
+    gives    (C,) float  what one server gives of what is to survive
     stock    (C,) float  servers
     lost     the kinds whose loss must be survived, each with the domain (C,) of each cell
     limited  the kinds with a hard limit, likewise
@@ -79,6 +83,7 @@ class _Cells:
 
     msb: Indices
     value: Floats
+    gives: Floats
     stock: Floats
     lost: list[tuple[DomainLoss, Indices]]
     limited: list[tuple[LimitedKind, Indices]]
@@ -91,20 +96,22 @@ class _Cells:
         return np.array([most_within(limit, values, row) for row in stock], np.float64)
 
 
-def _cells(snapshot: FleetSnapshot, reservation: int) -> _Cells:
+def _cells(snapshot: FleetSnapshot, reservation: int, gives: Floats) -> _Cells:
     servers, q = snapshot.servers, snapshot.reservations
     losses = [loss for loss in snapshot.losses if loss.survives[reservation]]
     limited = [kind for kind in limited_kinds(snapshot) if is_limited(kind, reservation)]
     worth = q.rru[reservation, servers.hardware_type]
     rows = np.flatnonzero(~servers.leaving & q.allowed[reservation][snapshot.server_datacenter] & (worth > 0))
-    values, worth_of = np.unique(worth[rows], return_inverse=True)
+    pair = np.stack([worth[rows], gives[servers.hardware_type[rows]]], axis=1)
+    values, worth_of = np.unique(pair, axis=0, return_inverse=True)
     columns = [snapshot.server_msb, *(loss.of for loss in losses), *(kind.of for kind in limited)]
     places = np.stack([worth_of.reshape(-1), *(of[rows] for of in columns)], axis=1)
     cells, stock = np.unique(places, axis=0, return_counts=True)
     first = 2 + len(losses)
     return _Cells(
         msb=cells[:, 1].astype(np.int32),
-        value=values[cells[:, 0]],
+        value=values[cells[:, 0], 0],
+        gives=values[cells[:, 0], 1],
         stock=stock.astype(np.float64),
         lost=[(loss, cells[:, 2 + k]) for k, loss in enumerate(losses)],
         limited=[(kind, cells[:, first + k]) for k, kind in enumerate(limited)],

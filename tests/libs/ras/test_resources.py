@@ -8,11 +8,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from libs.assignment import Limits
+from libs.domain.domain_limits import DomainLimit
 from libs.domain.fleet import FREE, TargetPlan
 from libs.domain.reservation import Coverage, HeldResource
 from libs.domain.resources import Resources
 from libs.plan_check.check import check_plan
 from libs.plan_check.regression import shortfall_rru, unmet_rru
+from libs.ras.admission import admit
 from libs.ras.evaluate import coverage_of, surplus_servers
 from libs.ras.findings import findings_of
 from libs.ras.solve import plan_target_bindings
@@ -222,3 +224,42 @@ def test_resources_that_no_reservation_asks_for_change_no_plan():
     assert np.array_equal(one.plan.target, other.plan.target)
     assert one.report.size == other.report.size
     assert len(state_region(rich).problem.goals) == len(state_region(plain).problem.goals)
+
+
+def with_memory(asked, **rest):
+    """Return a region of 24 servers in 6 MSBs and 2 datacenters. Each server has 2 units of memory, and a reservation
+    of 5 RRU asks for some.
+    """
+    places = {"msb_datacenter": (0, 0, 0, 1, 1, 1), "servers": [(m, 0) for m in range(6) for _ in range(4)]}
+    found = region(capacity=[5], amounts=[[2.0]], resources=[[asked]], **places, **rest)
+    return replace(found, resources=replace(found.resources, names=np.array(["memory"], object)))
+
+
+def test_a_resource_beyond_the_hard_limits_names_a_way_out_that_is_granted():
+    """In each of 6 MSBs, a quarter of 5 RRU has room for 1 server. Without one of them, 5 servers have 10 units."""
+    verdict = admit(with_memory(20.0, msb_share_max=[0.25]), 0)
+    assert (verdict.phase, verdict.reason) == ("rejected", "BeyondHardLimits")
+    assert verdict.message.endswith("r0 could have 10 of 20 memory. Raise msb_share_max to 0.4.")
+    assert (verdict.numbers["asked_memory"], verdict.numbers["most_memory"]) == pytest.approx((20, 10))
+    assert admit(with_memory(20.0, msb_share_max=[0.4]), 0).phase == "granted"
+    assert admit(with_memory(10.0, msb_share_max=[0.25]), 0).phase == "granted"
+
+
+def test_fewer_rru_are_no_way_out_of_a_resource():
+    few, more = (((DomainLimit(kind="msb", servers_max=most),),) for most in (2, 3))
+    verdict = admit(with_memory(30.0, limits=few), 0)
+    assert verdict.message.endswith("r0 could have 20 of 30 memory. Raise servers_max of msb to 3.")
+    assert admit(with_memory(30.0, limits=more), 0).phase == "granted"
+
+
+def test_datacenter_shares_bound_a_resource_too():
+    """The band of dc-0 ends at 2.75 RRU. Without an MSB of dc-1, 8 servers remain there: 21.5 units in all."""
+    verdict = admit(with_memory(40.0, affinity=[[0.5, np.nan]]), 0)
+    assert (verdict.phase, verdict.reason) == ("rejected", "BeyondResource")
+    assert "after its worst loss within its datacenter shares. Ask for at most that" in verdict.message
+    assert verdict.numbers["most_memory"] == pytest.approx(21.5)
+
+
+def test_shares_that_bar_the_rru_are_told_before_a_resource():
+    verdict = admit(with_memory(10.0, affinity=[[0.0, 0.0]]), 0)
+    assert (verdict.phase, verdict.reason) == ("rejected", "BeyondAffinity")
