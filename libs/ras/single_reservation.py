@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 import numpy as np
 
 from libs.domain.arrays import Indices
-from libs.domain.fleet import FREE, FleetSnapshot
+from libs.domain.fleet import DELETED, FREE, FleetSnapshot
 from libs.domain.power_balance import as_part
 from libs.domain.uplinks import left_to
 
@@ -25,14 +25,14 @@ def own_and_free(snapshot: FleetSnapshot, reservation: int) -> Indices:
 def alone(snapshot: FleetSnapshot, reservation: int, rows: Indices) -> FleetSnapshot:
     """Return the snapshot with the one reservation `reservation` and the servers `rows`.
 
-    A server that is bound to another reservation becomes FREE.
+    A server that is bound to another reservation becomes FREE. One that has not left another reservation yet is
+    currently DELETED: it draws its power in full already.
     """
     q, own = snapshot.reservations, slice(reservation, reservation + 1)
     some = with_servers(snapshot, rows)
-    current, target = (
-        np.where(binding == reservation, 0, FREE).astype(np.int32)
-        for binding in (some.servers.current, some.servers.target)
-    )
+    here, there = some.servers.current, some.servers.target
+    current = np.where(here == reservation, 0, np.where(here == FREE, FREE, DELETED)).astype(np.int32)
+    target = np.where(there == reservation, 0, FREE).astype(np.int32)
     return replace(
         some,
         churned=None,  # only plans for several reservations have a churn budget

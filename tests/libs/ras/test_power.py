@@ -265,6 +265,19 @@ def test_a_request_gets_what_its_domains_can_feed_and_hears_of_the_limit():
     assert admit(powered(plain), 0).phase == "granted"
 
 
+def test_a_request_gets_servers_that_leave_another_and_draw_their_power_already():
+    """The MSB is full until the servers of r1 have left. For r0 they can stay, and the two others cannot come."""
+    servers = [(0, 0, 1), (0, 0, 1), (0, 0), (0, 0)]
+    plain = region(msb_datacenter=(0,), servers=servers, capacity=[2, 0], survives=[False, False])
+    snapshot = powered(plain, ("MSB", "msb-0", 2 * 300.0 + 2 * 100))
+    leaving = replace(snapshot, servers=replace(snapshot.servers, target=np.full(4, FREE, np.int32)))
+    verdict = admit(leaving, 0)
+    assert (verdict.phase, verdict.plan.target.tolist()) == ("granted", [0, 0, FREE, FREE])
+    assert check_plan(leaving, verdict.plan) == []
+    more = replace(leaving, reservations=leaving.reservations.with_capacity(np.array([4.0, 0.0])))
+    assert admit(more, 0).reason == "PowerLimits"
+
+
 def test_variance_counts_msbs_with_watts_only():
     assert variance_of(np.array([0.0, 50.0, 100.0]), np.array([0.0, 100.0, 100.0])) == pytest.approx(0.0625)
     assert variance_of(np.zeros(2), np.zeros(2)) is None
