@@ -190,6 +190,9 @@ def judge(case: Case) -> Judgement:
         return refused
     if case.stack.host is not None:
         verdict = replace(verdict, message=on_servers_of(case.stack.host.name) + verdict.message)
+    if question.spec.affinity_follows is not None and verdict.reason == "BeyondAffinity":
+        follows = f" Its shares are those of {question.spec.affinity_follows}: to have others, name shares instead."
+        verdict = replace(verdict, message=verdict.message + follows)
     if verdict.plan is None:
         return _as_it_is(verdict)
     if not case.begins_later:

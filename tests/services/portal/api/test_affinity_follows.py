@@ -146,3 +146,10 @@ def test_it_can_be_resized_once_the_other_one_is_gone(client: TestClient, assess
     spec = client.get(url).json()["spec"]
     assert (spec["capacity_rru"], spec["affinity"]) == (5, {"dc-00": 1.0, "dc-01": 0.0})
     assert "no reservation is called old" in refusal(client, following() | {"reservation": "other"})["message"]
+
+
+def test_shares_of_another_one_that_cannot_be_had_say_whose_they_are(client: TestClient) -> None:
+    """`old` is in dc-00 alone, which has 12 servers of the type."""
+    asked = client.post("/v1/capacity-requests?dry_run=true", json=following(capacity_rru=15)).json()["status"]
+    assert (asked["phase"], asked["reason"]) == ("rejected", "BeyondAffinity"), asked
+    assert asked["message"].endswith(" Its shares are those of old: to have others, name shares instead.")
