@@ -14,6 +14,7 @@ from libs.domain.domain_limits import MSB
 from libs.domain.fleet import FleetSnapshot
 from libs.domain.limited_kinds import LimitedKind, limited_kinds
 from libs.domain.violation import Violation
+from libs.domain.words import counted
 from libs.plan_check.power_limits import above_limits_kw
 from libs.plan_check.regression import by_place
 
@@ -115,15 +116,15 @@ def _crowded(snapshot: FleetSnapshot, kind: LimitedKind, target: Indices) -> Ite
     for r, n in np.argwhere(after > np.maximum(before, kind.servers_max[:, None])):
         yield Violation(
             reason="DomainServersExceeded",
-            message=f"{q.name[r]} would have {after[r, n]} servers in {kind.domains[n]}, and servers_max allows "
-            f"{kind.servers_max[r]:g}",
+            message=f"{q.name[r]} would have {counted(int(after[r, n]), 'server')} in {kind.domains[n]}, and "
+            f"servers_max allows {kind.servers_max[r]:g}",
             reservation=str(q.name[r]),
         )
     had, has = (beyond_domains(held, kind.placed, kind.domains_max) for held in (before, after))
     for r in np.flatnonzero(has > had):
         yield Violation(
             reason="TooManyDomains",
-            message=f"{q.name[r]} would have {has[r]} servers outside of its fullest domains of the kind {kind.kind} "
-            f"instead of {had[r]}, and domains_max allows {kind.domains_max[r]:g}",
+            message=f"{q.name[r]} would have {counted(int(has[r]), 'server')} outside of its fullest domains of "
+            f"the kind {kind.kind} instead of {had[r]}, and domains_max allows {kind.domains_max[r]:g}",
             reservation=str(q.name[r]),
         )

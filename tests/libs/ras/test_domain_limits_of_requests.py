@@ -71,19 +71,21 @@ def test_servers_elsewhere_stay_until_their_domain_has_room():
 
 
 @pytest.mark.parametrize(
-    ("limit", "reason"),
+    ("limit", "reason", "said"),
     [
-        ({"domains_max": 1}, "TooManyDomains"),
-        ({"servers_max": 2}, "DomainServersExceeded"),
-        ({"share_max": 0.5}, "DomainShareExceeded"),
+        ({"domains_max": 1}, "TooManyDomains", "would have 1 server outside of its fullest domains"),
+        ({"servers_max": 2}, "DomainServersExceeded", "would have 3 servers in"),
+        ({"share_max": 0.5}, "DomainShareExceeded", "in"),
     ],
 )
-def test_the_check_of_a_plan_names_each_limit(limit, reason):
+def test_the_check_of_a_plan_names_each_limit(limit, reason, said):
     snapshot = region(**TWO, capacity=[4], survives=[False], limits=[[DomainLimit(kind="kind_0", **limit)]])
     found = plan_target_bindings(snapshot).plan
     target = np.full(24, FREE, np.int32)
     target[[0, 1, 2, 6]] = 0
-    assert [one.reason for one in check_plan(snapshot, replace(found, target=target))] == [reason]
+    [violation] = check_plan(snapshot, replace(found, target=target))
+    assert violation.reason == reason
+    assert said in violation.message
 
 
 @pytest.mark.parametrize("limit", [{"domains_max": 1}, {"servers_max": 2}, {"share_max": 0.5}])
