@@ -95,7 +95,7 @@ def describe_shortage(
     numbers = {"short_rru": short_rru, **more, "needed_servers": float(needed), "free_servers": float(free_servers)}
     booked = int((servers.booked & (servers.target < 0) & (rru[servers.hardware_type] > 0)).sum())
     if booked:
-        message += f" {counted_are(booked, 'further free server')} booked for reservations that begin later."
+        message += f" {counted_are(booked, 'further free server')} booked for reservations that have not begun."
         numbers["booked_servers"] = float(booked)
     return Shortage(
         reason="TooFewFreeServers" if free_servers else "NoFreeServers",

@@ -102,7 +102,7 @@ def test_a_request_takes_booked_servers_if_it_ends_before() -> None:
     lasting, _ = decided(snapshot, windowed("lasting", spec(8)), calendar(launch))
     assert lasting.verdict.phase == "degraded"
     assert (lasting.verdict.plan.target == len(snapshot.reservations)).sum() == 2
-    said = "6 further free servers are booked for reservations that begin later."
+    said = "6 further free servers are booked for reservations that have not begun."
     assert said in lasting.verdict.message
     assert "Free servers are booked for launch from 2026-11-10 23:00 UTC on." in lasting.verdict.message
 
