@@ -21,6 +21,15 @@ def horizon_end(policy: RegionPolicy, *, now: datetime) -> datetime:
     return now + timedelta(seconds=policy.booking_horizon_s)
 
 
+def is_beyond_horizon(starts_at: datetime, policy: RegionPolicy, *, now: datetime, promised: datetime | None) -> bool:
+    """Return whether a start is too far ahead for a booking. A shorter horizon takes no promise back.
+
+    promised   the start that the reservation was promised; None: none was
+    """
+    kept = promised is not None and starts_at <= promised
+    return not kept and starts_at > horizon_end(policy, now=now)
+
+
 @dataclass(frozen=True, slots=True)
 class Window:
     """A time in which a reservation needs servers, in seconds since 1970. An end of inf is none."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from libs.domain.approval import ApprovalLimits, Cause
 from libs.domain.approval_causes import approval_causes, own_rru_causes
-from libs.domain.calendar import Calendar, NewBooking, Window, Windowed, horizon_end, window_of
+from libs.domain.calendar import Calendar, NewBooking, Window, Windowed, is_beyond_horizon, window_of
 from libs.domain.capacity_request import CapacityRequestPhase
 from libs.domain.cost_units import CostTable, held_cost_units, most_cost_units
 from libs.domain.fleet import FleetSnapshot, TargetPlan
@@ -133,8 +133,12 @@ class Case:
     @property
     def is_beyond_horizon(self) -> bool:
         """Return whether the reservation starts so far ahead that no servers are booked for it yet."""
-        starts_at = self.question.spec.starts_at
-        return starts_at is not None and starts_at > horizon_end(self.snapshot.policy, now=self.now)
+        starts_at, promised = self.question.spec.starts_at, None
+        if self.found is not None and self.found.booking is not None and self.found.booking.is_promise:
+            promised = self.found.spec.starts_at
+        if starts_at is None:
+            return False
+        return is_beyond_horizon(starts_at, self.snapshot.policy, now=self.now, promised=promised)
 
     @property
     def asking(self) -> Windowed:

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import numpy as np
 
-from libs.domain.calendar import Calendar, NewBooking, Windowed, horizon_end
+from libs.domain.calendar import Calendar, NewBooking, Windowed, is_beyond_horizon
 from libs.domain.fleet import FleetSnapshot
 from libs.domain.what_if import with_reservation
 from libs.ras.bookings import MAINTENANCE_S_MAX, beyond_horizon, booking_of, decide
@@ -62,11 +62,12 @@ class KeepBookings:
                 return 0
             snapshot = load_fleet_snapshot(tx, self.region)
             calendar = load_calendar(tx, snapshot, now=now)
-        horizon_s, decided = horizon_end(region.policy, now=now).timestamp(), 0
+        decided = 0
         for reservation_id in due:
             one = next(one for one in calendar.scheduled if one.reservation_id == reservation_id)
             assert one.spec.starts_at is not None
-            if one.spec.starts_at.timestamp() > horizon_s:
+            promised = one.spec.starts_at if one.is_promise else None
+            if is_beyond_horizon(one.spec.starts_at, region.policy, now=now, promised=promised):
                 new: tuple[NewBooking, ...] = (beyond_horizon(one, region.policy),)
             else:
                 new = _booked(snapshot, one, calendar.without(one.name))

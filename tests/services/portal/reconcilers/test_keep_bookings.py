@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -12,10 +13,12 @@ from libs.domain.principal import Role
 from libs.domain.retirement import RetirementKind, RetirementScope, condition_of
 from libs.reconcile.crash import crash_points_heard
 from libs.reconcile.errors import StaleGeneration
+from libs.store.fleet.regions import load_region
 from libs.store.fleet.retirements import announce_retirement, load_retirement
 from libs.store.fleet.snapshot import load_fleet_snapshot
 from libs.store.platform.database import Database
 from libs.store.platform.load_figures import count_bookings
+from libs.store.regions.region_policies import update_policy
 from libs.web.app import create_app
 from services.portal.api import ROUTERS
 from services.portal.reconcilers import keep_bookings
@@ -134,6 +137,24 @@ def test_beyond_the_horizon_it_is_no_promise_until_the_horizon_comes(owner, data
     clock.sleep(3600)
     assert tick() == 1
     assert booked_servers(database) == kept
+
+
+def test_a_shorter_horizon_takes_no_promise_back(owner, database, clock, tick) -> None:
+    ask(owner, database, clock, create("launch", window(clock, 30, None, capacity_rru=24, **ANY)))
+    ask(owner, database, clock, create("later", window(clock, 40, None, capacity_rru=1, **ANY)))
+    with database.write() as tx:
+        region = load_region(tx, "west", lock=True)
+        policy = replace(region.policy, booking_horizon_s=DAY_S)
+        update_policy(tx, "west", policy, generation=region.generation, actor="olga", now=clock.now())
+    clock.sleep(3600)
+    assert tick() == 1
+    assert booked(owner, "launch") == ("True", "Booked", 32)
+    resize = {"kind": "resize", "region": "west", "reservation": "launch"}
+    ask(owner, database, clock, resize | {"spec": {"capacity_rru": 12}})
+    assert booked(owner, "launch") == ("True", "Booked", 16)
+    assert booked(owner, "later") == ("False", "BeyondHorizon", 0)
+    ask(owner, database, clock, resize | {"spec": window(clock, 31, None, capacity_rru=12, **ANY)})
+    assert booked(owner, "launch") == ("False", "BeyondHorizon", 0)
 
 
 def test_failed_servers_are_replaced_and_a_short_booking_is_tried_again(owner, database, clock, tick) -> None:
