@@ -222,7 +222,7 @@ def _rejected(snapshot: FleetSnapshot, r: int, p: Potential) -> Verdict:
         message = f"Within its hard limits ({limits_in_words(snapshot, r)}) {name} could have {most}."
     elif p.scarce is not None:
         shared = " within its datacenter shares" if not np.isnan(snapshot.reservations.affinity_share[r]).all() else ""
-        return _too_little(name, p, p.scarce, shared)
+        return _too_little(snapshot, r, p, p.scarce, shared)
     elif p.eligible_rru <= 0:
         reason, message = "NoEligibleHardware", f"This region has no server of a hardware type that {name} may use."
         todo = "Allow a type that it has."
@@ -242,17 +242,23 @@ def _either(ways: list[str]) -> str:
     return f"Either {', or '.join(ways)}." if len(ways) > 1 else f"{ways[0][0].upper()}{ways[0][1:]}."
 
 
-def _too_little(name: str, p: Potential, scarce: ScarceResource, shared: str) -> Verdict:
+def _too_little(snapshot: FleetSnapshot, r: int, p: Potential, scarce: ScarceResource, shared: str) -> Verdict:
     """Return the rejection of a reservation that asks for more of a resource than the region could give it.
 
     shared   its datacenter shares in words; "" without any
     """
     message = (
-        f"All servers that {name} may use could give it {_in_words(scarce)}"
+        f"All servers that {snapshot.reservations.name[r]} may use could give it {_in_words(scarce)}"
         f"{' after its worst loss' if p.worst is not None else ''}{shared}. "
         "Ask for at most that, allow more types, or use another region."
     )
     numbers = {**p.numbers(), **_numbers(scarce)}
+    asked = snapshot.reservations.resources.copy()
+    asked[r, np.flatnonzero(snapshot.resources.names == scarce.resource)] = scarce.most
+    fewer = replace(snapshot, reservations=replace(snapshot.reservations, resources=asked))
+    rest = refusal_of(fewer, r)
+    if rest is not None:
+        message += f" That alone is not enough: {rest.message}"
     return Verdict(phase="rejected", reason="BeyondResource", message=message, numbers=numbers, plan=None)
 
 

@@ -263,3 +263,12 @@ def test_datacenter_shares_bound_a_resource_too():
 def test_shares_that_bar_the_rru_are_told_before_a_resource():
     verdict = admit(with_memory(10.0, affinity=[[0.0, 0.0]]), 0)
     assert (verdict.phase, verdict.reason) == ("rejected", "BeyondAffinity")
+
+
+def test_a_resource_and_rru_that_both_lack_are_both_told():
+    """Each MSB has room for 1 server, so 5 RRU remain of 6. All 20 servers that remain would have 40 units."""
+    snapshot = with_memory(50.0, msb_share_max=[0.25])
+    verdict = admit(replace(snapshot, reservations=replace(snapshot.reservations, capacity_rru=np.array([6.0]))), 0)
+    assert (verdict.phase, verdict.reason) == ("rejected", "BeyondResource")
+    assert "could give it 40 of 50 memory after its worst loss. Ask for at most that" in verdict.message
+    assert "That alone is not enough: Within its hard limits (at most 0.25 of its" in verdict.message
