@@ -134,7 +134,7 @@ def load_region(source: Source, *, name: str = "region", absent: RegionPolicy = 
     asked = read_asked(reservations_table, {*columns, *(size for size in SIZES if servers_table.has(size))})
     resources = listed_resources(types, attributes, asked)
     reservations = Reservations(
-        id=np.arange(len(reservation_names)),
+        id=np.arange(1, len(reservation_names) + 1),  # 0 stands for no reservation where bindings are ids
         name=reservation_names,
         capacity_rru=reservations_table.numbers("capacity_rru"),
         survives_msb_loss=reservations_table.booleans("survives_msb_loss"),

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from libs.domain.policy import RegionPolicy
 from libs.domain.reservation import ReservationSpec
 from libs.domain.violation import Violation
 from libs.interchange.bundles.solve import bundle_of, save_bundle
@@ -90,6 +91,20 @@ def test_the_region_of_the_page_is_solved(run, tmp_path, monkeypatch):
     assert "no better answer exists" in done.stdout
     (tmp_path / "mine" / "affinity.parquet").unlink()
     assert "affinity.parquet: is missing; all of servers.parquet, " in run("mine").stderr
+
+
+def test_a_free_server_leaves_no_reservation_in_the_waves(run, tmp_path):
+    spec = ReservationSpec(capacity_rru=4, rru={"hw-a": 1.0}, survives_msb_loss=False)
+    bound = {f"server-{k:02d}": "first" for k in range(5)}  # one too many
+    image = region_image(
+        msbs=3, reservations={"first": spec, "second": spec}, current=bound, policy=RegionPolicy(surplus_cost=12.0)
+    )
+    save_region(image, tmp_path / "region")
+    done = run(tmp_path / "region", "--out", tmp_path / "a.parquet", "--report", tmp_path / "r.json")
+    assert done.exit_code == 0
+    waves = json.loads((tmp_path / "r.json").read_text())["waves"]
+    found = {row["reservation"]: (row["loses"], row["gains"]) for row in waves["reservations"]}
+    assert found == {"first": (1, 0), "second": (0, 4)}
 
 
 def test_people_get_a_table(run, folder, tmp_path):
