@@ -59,7 +59,8 @@ def moves_of_plan(snapshot: FleetSnapshot, target: Indices, state: MovingState) 
     wanted = np.maximum(target, FREE)
     lent_to = lent_to_rows(state, at, q.id)
     stays = (lent_to != FREE) & (lent_to == current) & is_home[wanted]  # until the loan is over
-    rows = np.flatnonzero(is_ready & ~stays & ((current_id != 0) | (wanted != FREE)) & ((current != wanted) | gone))
+    leaves = (current_id != 0) & (wanted == FREE)  # also from a reservation that was deleted, which has no row
+    rows = np.flatnonzero(is_ready & ~stays & (leaves | ((wanted != FREE) & ((current != wanted) | gone))))
     needed = _needed(
         state,
         at.row[rows],

@@ -4,7 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from libs.domain.fleet import FREE
 from libs.domain.reservation import ReservationSpec
+from libs.domain.waves import NONE
 from libs.plan_check.waves import check_waves
 from libs.ras.waves.moves_of_plan import moves_of_plan, state_of_snapshot
 from libs.ras.waves.plan_waves import plan_waves
@@ -42,3 +44,14 @@ def test_a_granted_reservation_takes_part_in_an_exchange_with_a_waiting_request_
     assert not (plan.at_hold | plan.below).any()
     assert plan.wave[moves.to == web].tolist() == [0, 0]
     assert plan.wave[moves.source == web].tolist() == [1, 1]
+
+
+def test_servers_of_a_deleted_reservation_leave_it_also_if_they_become_free() -> None:
+    snapshot = fleet_snapshot(
+        reservations={"web": SPEC}, current={"server-00": "gone", "server-01": "gone"}, target={"server-00": "web"}
+    )
+    target = np.maximum(snapshot.servers.target, FREE)
+    moves, _ = moves_of_plan(snapshot, target, state_of_snapshot(snapshot, ()))
+    assert dict(zip(moves.server.tolist(), moves.to.tolist(), strict=True)) == {0: 0, 1: NONE}
+    assert moves.source.tolist() == [NONE, NONE]
+    assert moves.takes.all()
