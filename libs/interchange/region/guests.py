@@ -33,13 +33,12 @@ def with_guests_of_files(image: RegionImage, servers: Table, reservations: Table
         return image
     guests = guests_of_rows(image, column.names, np.nan_to_num(share))
     rows = [names[guest.name] for guest in guests]
-    is_guest = np.zeros(len(reservations), bool)
+    is_guest = np.zeros(len(reservations) + 1, bool)  # the last stands for no reservation
     is_guest[rows] = True
     for field in ("reservation", "target"):
         if servers.has(field):
             bound = image.snapshot.servers.current if field == "reservation" else image.snapshot.servers.target
-            of_guest = (bound >= 0) & is_guest[np.maximum(bound, 0)]
-            servers.bad_rows(of_guest, field, "is a guest: bind the server to its host")
+            servers.bad_rows(is_guest[np.maximum(bound, -1)], field, "is a guest: bind the server to its host")
     faults = _faults(image, guests, names)
     for row, (field, message) in faults.items():
         reservations.bad_rows(np.arange(len(reservations)) == row, field, message.replace("{", "{{").replace("}", "}}"))

@@ -3,6 +3,7 @@
 import io
 from dataclasses import replace
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -119,3 +120,13 @@ def test_no_server_is_bound_to_a_guest():
 def plain(spec):
     """Return the spec of the row before it is a guest."""
     return replace(spec, guest_of=None, guest_share=None)
+
+
+def test_a_folder_may_have_the_columns_of_guests_and_no_reservations():
+    given = region_image(current={"server-00": "gone"})
+    files = dump_region(given)
+    table = pq.read_table(io.BytesIO(files["reservations.parquet"]))
+    stream = io.BytesIO()
+    pq.write_table(table.append_column("guest_of", pa.array([], pa.string())), stream)
+    found = load_region(files | {"reservations.parquet": stream.getvalue()}, name="west")
+    assert_same_image(found, given)
