@@ -31,11 +31,8 @@ def load_topology(table: Table) -> tuple[Topology, Indices, Indices]:
     table.at_most(COLUMNS_MAX, "datacenter", datacenters)
     msbs, msb = table.codes("msb")
     racks, rack = table.codes("rack")
-    msb_datacenter, rack_msb = np.zeros(len(msbs), np.int32), np.zeros(len(racks), np.int32)
-    msb_datacenter[msb[::-1]] = datacenter[::-1]  # the first row of each wins
-    rack_msb[rack[::-1]] = msb[::-1]
-    table.bad_rows(msb_datacenter[msb] != datacenter, "msb", "this MSB is in another datacenter in an earlier row")
-    table.bad_rows(rack_msb[rack] != msb, "rack", "this rack is in another MSB in an earlier row")
+    msb_datacenter = _of_first_row(table, "msb", msb, datacenter, len(msbs), "this MSB is in another datacenter")
+    rack_msb = _of_first_row(table, "rack", rack, msb, len(racks), "this rack is in another MSB")
     kinds, domain = _domains(table)
     topology = Topology(
         datacenters=datacenters,
@@ -46,6 +43,19 @@ def load_topology(table: Table) -> tuple[Topology, Indices, Indices]:
         kinds=kinds,
     )
     return topology, rack, domain
+
+
+def _of_first_row(table: Table, field: str, inner: Indices, outer: Indices, count: int, message: str) -> Indices:
+    """Return the outer domain that the first row of each of `count` inner ones names, and report rows that differ.
+
+    A row in which either is null is reported already, and says nothing about other rows.
+    """
+    found, told = np.zeros(count, np.int32), np.flatnonzero((inner >= 0) & (outer >= 0))
+    found[inner[told[::-1]]] = outer[told[::-1]]  # the first row of each wins
+    differs = np.zeros(len(table), bool)
+    differs[told] = found[inner[told]] != outer[told]
+    table.bad_rows(differs, field, f"{message} in an earlier row")
+    return found
 
 
 def _domains(table: Table) -> tuple[tuple[DomainKind, ...], Indices]:

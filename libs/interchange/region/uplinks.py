@@ -33,9 +33,11 @@ def read_uplinks(table: Table, rack: Indices, racks: int) -> Floats | None:
     given = table.numbers(UPLINK, nullable=True)
     table.bad_rows((given <= 0) | (given > UPLINK_GBIT_MAX), UPLINK, f"is not above 0 and at most {UPLINK_GBIT_MAX:g}")
     given = np.where(np.isnan(given), np.inf, given)
-    limits = np.full(racks, np.inf)
-    limits[rack[::-1]] = given[::-1]  # the first row of each wins
-    table.bad_rows(limits[rack] != given, UPLINK, "this rack has another limit in an earlier row")
+    limits, rows = np.full(racks, np.inf), np.flatnonzero(rack >= 0)  # the others are reported already
+    limits[rack[rows[::-1]]] = given[rows[::-1]]  # the first row of each wins
+    differs = np.zeros(len(table), bool)
+    differs[rows] = limits[rack[rows]] != given[rows]
+    table.bad_rows(differs, UPLINK, "this rack has another limit in an earlier row")
     return limits if np.isfinite(limits).any() else None
 
 

@@ -333,3 +333,13 @@ def test_what_is_written_is_what_the_format_says():
     assert table.schema.field("reservation").type == pa.string()
     assert "target" not in table.column_names
     assert pc.sum(table.column("in_use")).as_py() == 2
+
+
+@pytest.mark.parametrize("field", ["datacenter", "msb", "rack"])
+@pytest.mark.parametrize("row", range(4))
+def test_a_place_that_is_null_says_nothing_about_other_rows(field, row):
+    given = [None if k == row else name for k, name in enumerate(tables()["servers.parquet"][field])]
+    limits = pa.array([9.0, 8.0, 7.0, 7.0], pa.float64())
+    with pytest.raises(InterchangeError) as refused:
+        load_region(files([("servers.parquet", field, given), ("servers.parquet", "uplink_gbit", limits)]))
+    assert str(refused.value) == f"servers.parquet, {field}, row {row}: is null"
