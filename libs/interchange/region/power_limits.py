@@ -32,8 +32,10 @@ def load_limits(source: Source, problems: Problems, topology: Topology) -> tuple
     headroom = table.numbers("headroom") if table.has("headroom") else np.zeros(len(table))
     places = {MSB_KIND: set(topology.msbs)} | {kind.name: set(kind.domains) for kind in topology.kinds}
     pairs = list(zip(kinds, domains, strict=True))
-    unknown = np.array([domain not in places.get(kind, ()) for kind, domain in pairs], np.bool_)
-    table.bad_rows(unknown, "domain", "is no domain of this kind in servers.parquet")
+    no_kind = np.array([kind not in places for kind in kinds], np.bool_)
+    table.bad_rows(no_kind, "kind", f"{{}} is not a kind with limits: known are {', '.join(places)}", kinds)
+    unknown = np.array([domain not in places.get(kind, (domain,)) for kind, domain in pairs], np.bool_)
+    table.bad_rows(unknown, "domain", "{} is no domain of this kind in servers.parquet", domains)
     first = {pair: row for row, pair in reversed(list(enumerate(pairs)))}
     again = np.array([first[pair] != row for row, pair in enumerate(pairs)], np.bool_)
     table.bad_rows(again, "domain", "has a limit in an earlier row")

@@ -63,7 +63,7 @@ def test_a_folder_without_watts_and_limits_has_no_power():
     ("column", "value", "message"),
     [
         ("domain", "nowhere", "is no domain of this kind"),
-        ("kind", "cooling", "is no domain of this kind"),
+        ("kind", "msb", "'msb' is not a kind with limits: known are MSB"),
         ("limit_w", 0.0, "is not above 0"),
         ("headroom", 0.95, "is not from 0 to 0.9"),
     ],
@@ -72,7 +72,7 @@ def test_a_bad_limit_is_refused_by_its_row_and_column(column, value, message):
     with pytest.raises(InterchangeError) as refused:
         load_region(rewritten(column, value))
     problem = refused.value.problems[0]
-    assert (problem.file, problem.row, problem.field) == (FILE, 0, column if column != "kind" else "domain")
+    assert (problem.file, problem.row, problem.field) == (FILE, 0, column)
     assert message in problem.message
 
 
