@@ -28,6 +28,12 @@ class CapacityUnit(StrEnum):
     COUNT = "count"
 
 
+CAPACITY_RRU_MAX = 1e12
+"""Largest capacity of one reservation, in RRU."""
+SERVER_RRU_MAX = 1e6
+"""Most RRU of one server."""
+AFFINITY_SHARE_MAX = 10.0
+"""Largest share of the capacity that a reservation may want in one datacenter."""
 PRIORITY_MAX = 4
 """The highest of the five classes of priority, 0 to 4. It is served first."""
 PRIORITY_MIDDLE = 2

@@ -14,13 +14,10 @@ from libs.domain.domain_kind import MSB_KIND
 from libs.domain.domain_limits import limits_table
 from libs.domain.fleet import FleetSnapshot
 from libs.domain.power import Power, PowerLimit
-from libs.domain.reservation import ReservationSpec
+from libs.domain.reservation import CAPACITY_RRU_MAX, ReservationSpec
 from libs.domain.reservation_rows import Reservations
 from libs.domain.resources import resources_table
 from libs.domain.simulation import Demand, Loss, NewRacks, PowerLimitChange, TrafficChange, UplinkLimitChange, WhatIf
-
-CAPACITY_RRU_MAX = 1e12
-"""Largest capacity of one reservation, in RRU."""
 
 
 def with_reservation(

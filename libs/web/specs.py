@@ -12,10 +12,13 @@ from libs.domain.domain_kind import KINDS_MAX
 from libs.domain.domain_limits import DomainLimit
 from libs.domain.guest import GUEST_SHARE_MIN, GUEST_SHARES_MAX
 from libs.domain.reservation import (
+    AFFINITY_SHARE_MAX,
+    CAPACITY_RRU_MAX,
     MOVE_COST_MAX,
     MOVE_COST_MIN,
     PRIORITY_MAX,
     PRIORITY_MIDDLE,
+    SERVER_RRU_MAX,
     CapacityUnit,
     ReservationSpec,
 )
@@ -26,8 +29,8 @@ from libs.web.resources import ResourceAmounts
 from libs.web.uplinks import GbitPerRru
 
 T = TypeVar("T")
-_Rru = Annotated[Number, Field(gt=0, le=1_000_000)]
-_Share = Annotated[Number, Field(ge=0, le=10)]
+_Rru = Annotated[Number, Field(gt=0, le=SERVER_RRU_MAX)]
+_Share = Annotated[Number, Field(ge=0, le=AFFINITY_SHARE_MAX)]
 _Limit = Annotated[Number, Field(gt=0, le=1)]
 
 
@@ -54,7 +57,7 @@ class SpecIn(RequestModel):
     In a resize, omitted fields keep their values.
     """
 
-    capacity_rru: Annotated[Number, Field(gt=0, le=1e12)] | None = Field(
+    capacity_rru: Annotated[Number, Field(gt=0, le=CAPACITY_RRU_MAX)] | None = Field(
         default=None, description="Guaranteed RRU; after any one loss that survives_msb_loss and survives_loss_of name"
     )
     rru: Annotated[dict[SomeName, _Rru], Field(min_length=1, max_length=500)] | None = Field(

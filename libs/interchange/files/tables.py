@@ -147,13 +147,14 @@ class Table:
         self.bad_rows(bad, field, f"{{}} is not one of {', '.join(allowed)}", names)
         return names
 
-    def numbers(self, field: str, *, nullable: bool = False, least: float = 0.0) -> Floats:
-        """Return a column of finite numbers of at least `least`; null becomes nan."""
+    def numbers(self, field: str, *, nullable: bool = False, least: float = 0.0, most: float = np.inf) -> Floats:
+        """Return a column of finite numbers from `least` to `most`; null becomes nan."""
         column = self._column(field, _is_number, "numbers", nullable)
         present = _numpy(column.is_valid())
         values = _numpy(column.cast(pa.float64(), safe=False))
         self.bad_rows(present & ~np.isfinite(values), field, "is not a finite number")
         self.bad_rows(present & np.isfinite(values) & (values < least), field, f"is less than {least:g}")
+        self.bad_rows(present & np.isfinite(values) & (values > most), field, f"is above {most:g}")
         return np.array(values, np.float64)
 
     def booleans(self, field: str) -> Bools:

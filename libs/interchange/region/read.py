@@ -18,6 +18,9 @@ from libs.domain.policy import RegionPolicy
 from libs.domain.power import listed_watts
 from libs.domain.region_image import RegionImage
 from libs.domain.reservation import (
+    AFFINITY_SHARE_MAX,
+    CAPACITY_RRU_MAX,
+    SERVER_RRU_MAX,
     CapacityUnit,
     ReservationKind,
 )
@@ -136,15 +139,24 @@ def load_region(source: Source, *, name: str = "region", absent: RegionPolicy = 
     reservations = Reservations(
         id=np.arange(1, len(reservation_names) + 1),  # 0 stands for no reservation where bindings are ids
         name=reservation_names,
-        capacity_rru=reservations_table.numbers("capacity_rru"),
+        capacity_rru=reservations_table.numbers("capacity_rru", most=CAPACITY_RRU_MAX),
         survives_msb_loss=reservations_table.booleans("survives_msb_loss"),
         survives_loss_of=read_survived_kinds(reservations_table, topology.kinds),
         msb_spread_limit=read_limit(reservations_table, "msb_spread_limit"),
         rack_spread_limit=read_limit(reservations_table, "rack_spread_limit"),
-        rru=read_pairs(rru_table, "hardware_type", "hardware type", "rru", reservation_names, types, 0.0),
+        rru=read_pairs(
+            rru_table, "hardware_type", "hardware type", "rru", reservation_names, types, 0.0, SERVER_RRU_MAX
+        ),
         resources=resources_table(asked, resources),
         affinity_share=read_pairs(
-            affinity_table, "datacenter", "datacenter", "share", reservation_names, topology.datacenters, np.nan
+            affinity_table,
+            "datacenter",
+            "datacenter",
+            "share",
+            reservation_names,
+            topology.datacenters,
+            np.nan,
+            AFFINITY_SHARE_MAX,
         ),
         priority=read_priorities(reservations_table),
         move_cost=read_move_costs(reservations_table),

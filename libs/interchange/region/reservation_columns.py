@@ -137,13 +137,13 @@ def read_limit(table: Table, field: str) -> Floats:
 
 
 def read_pairs(
-    table: Table, field: str, what: str, value: str, reservations: Names, columns: Names, absent: float
+    table: Table, field: str, what: str, value: str, reservations: Names, columns: Names, absent: float, most: float
 ) -> Floats:
-    """Return a table of (reservation, column, value) as a dense (R, columns) array."""
+    """Return a table of (reservation, column, value) as a dense (R, columns) array. Values are at most `most`."""
     r, c, v = (
         table.references("reservation", reservations, "reservation"),
         table.references(field, columns, what),
-        table.numbers(value),
+        table.numbers(value, most=most),
     )
     table.unique("reservation", r.astype(np.int64) * (len(columns) + 2) + c, f"this pair of reservation and {what}")
     dense = np.full((len(reservations), len(columns)), absent)

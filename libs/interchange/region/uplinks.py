@@ -18,9 +18,7 @@ def read_gbit(table: Table) -> Floats:
     """Return the Gbit/s that one RRU of each reservation sends, (R,)."""
     if not table.has("gbit_per_rru"):
         return np.zeros(len(table))
-    given = table.numbers("gbit_per_rru")
-    table.bad_rows(given > GBIT_PER_RRU_MAX, "gbit_per_rru", f"is above {GBIT_PER_RRU_MAX:g}")
-    return given
+    return table.numbers("gbit_per_rru", most=GBIT_PER_RRU_MAX)
 
 
 def read_uplinks(table: Table, rack: Indices, racks: int) -> Floats | None:

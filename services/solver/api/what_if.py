@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field
 
 from libs.domain.region import Region
+from libs.domain.reservation import CAPACITY_RRU_MAX
 from libs.domain.simulation import (
     Demand,
     Loss,
@@ -53,7 +54,9 @@ class DemandIn(RequestModel):
     owner: SomeName | None = Field(
         default=None, description="All reservations of this owner; without owner and reservation, all of the region"
     )
-    capacity_rru: Annotated[Number, Field(gt=0, le=1e12)] | None = Field(default=None, description="For one: in RRU")
+    capacity_rru: Annotated[Number, Field(gt=0, le=CAPACITY_RRU_MAX)] | None = Field(
+        default=None, description="For one: in RRU"
+    )
     scale: Annotated[Number, Field(gt=0, le=1000)] | None = Field(
         default=None, description="Factor on the present capacity"
     )

@@ -156,6 +156,9 @@ BAD = {
         0,
         "the datacenter 'nowhere', which is unknown",
     ),
+    "huge capacity": (R, "capacity_rru", [2.0, 1e18], 1, "is above 1e+12"),
+    "huge rru": (U, "rru", [1.0, 2e6, 2.0], 1, "is above 1e+06"),
+    "huge share": (A, "share", [1e300], 0, "is above 10"),
     "infinite share": (A, "share", [np.inf], 0, "finite"),
 }
 
