@@ -24,6 +24,7 @@ from libs.interchange.bundles.solve import Bundle, load_bundle
 from libs.interchange.files.atomic import replacing
 from libs.interchange.files.errors import InterchangeError
 from libs.interchange.region.assignment import save_assignment
+from libs.mip.highs import SEED_MAX
 from libs.plan_check.check import PlanRefusedError, check_legal, require_clean
 from libs.plan_check.regression import check_regression
 from libs.ras.bundle_limits import limits_from, with_time
@@ -82,7 +83,11 @@ def solve(
     ] = None,
     seed: Annotated[
         int | None,
-        typer.Option(help="The same input, limits and seed give the same answer unless the time limit is hit."),
+        typer.Option(
+            min=0,
+            max=SEED_MAX,
+            help="The same input, limits and seed give the same answer unless the time limit is hit.",
+        ),
     ] = None,
     report: Annotated[Path | None, typer.Option(help="Write the full report to this file (JSON).")] = None,
     output: OutputOption = Output.TABLE,

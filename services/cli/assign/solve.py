@@ -19,6 +19,7 @@ from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from libs.assignment import Limits, Listener, ModelError, Objective, Progress, Replay, Result, load_replay
 from libs.interchange.files.atomic import replacing
+from libs.mip.highs import SEED_MAX
 from services.cli.failure import CliFailure
 from services.cli.output import Output, OutputOption, percent, plural, print_json, print_rows, say, stderr
 
@@ -41,7 +42,11 @@ def solve(
     ] = None,
     seed: Annotated[
         int | None,
-        typer.Option(help="The same file, limits and seed give the same answer unless the time limit is hit."),
+        typer.Option(
+            min=0,
+            max=SEED_MAX,
+            help="The same file, limits and seed give the same answer unless the time limit is hit.",
+        ),
     ] = None,
     out: Annotated[
         Path | None,

@@ -107,6 +107,14 @@ def test_a_free_server_leaves_no_reservation_in_the_waves(run, tmp_path):
     assert found == {"first": (1, 0), "second": (0, 4)}
 
 
+@pytest.mark.parametrize("seed", ["-1", str(2**31)])
+def test_a_seed_that_no_solver_takes_is_refused_by_its_option(run, folder, tmp_path, seed):
+    done = run(folder, "--seed", seed, "--out", tmp_path / "a.parquet")
+    assert done.exit_code == 1
+    assert "--seed" in done.stderr
+    assert not (tmp_path / "a.parquet").exists()
+
+
 def test_people_get_a_table(run, folder, tmp_path):
     done = run(folder, "--out", tmp_path / "a.parquet")
     assert done.exit_code == 0
