@@ -38,6 +38,7 @@ from libs.ras.waves.report import report_waves
 from services.cli.failure import EXIT_NOT_POSSIBLE, CliFailure
 from services.cli.output import Output, OutputOption, percent, plural, print_json, print_rows, say, stderr
 from services.cli.started import elapsed_s
+from services.cli.written_files import require_files
 
 PHASES = ("build", "search", "extraction", "racks", "uplinks", "evaluation")
 WRITING = 1.5
@@ -96,6 +97,7 @@ def solve(
 
     Exit status: 0 solved, even if capacity is short (see the report); 1 error; 2 not possible as asked.
     """
+    require_files({"--out": out, "--report": report})
     try:
         began = time.perf_counter()
         bundle = load_bundle(region)

@@ -22,6 +22,7 @@ from libs.interchange.files.atomic import replacing
 from libs.mip.highs import SEED_MAX
 from services.cli.failure import CliFailure
 from services.cli.output import Output, OutputOption, percent, plural, print_json, print_rows, say, stderr
+from services.cli.written_files import require_files
 
 
 def solve(
@@ -60,6 +61,7 @@ def solve(
     """
     if out is not None and out.suffix not in (".parquet", ".json"):
         raise CliFailure(f"--out {out}: expected a name that ends in .parquet or .json")
+    require_files({"--out": out})
     try:
         replay = _changed(load_replay(file), solver, time_limit, objective, seed)
         with _showing(stderr) as heard:

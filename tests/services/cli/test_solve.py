@@ -115,6 +115,19 @@ def test_a_seed_that_no_solver_takes_is_refused_by_its_option(run, folder, tmp_p
     assert not (tmp_path / "a.parquet").exists()
 
 
+@pytest.mark.parametrize("option", ["--out", "--report"])
+@pytest.mark.parametrize("place", ["folder", "file/below.parquet"])
+def test_a_file_that_cannot_be_written_is_told_before_the_solve(run, folder, tmp_path, monkeypatch, option, place):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("services.cli.solve.load_bundle", pytest.fail)
+    done = run(folder, option, place)
+    assert done.exit_code == 1
+    assert f"{option} {place}: cannot be written: " in done.stderr
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["file", "folder", "region"]
+
+
 def test_people_get_a_table(run, folder, tmp_path):
     done = run(folder, "--out", tmp_path / "a.parquet")
     assert done.exit_code == 0
