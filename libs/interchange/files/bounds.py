@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any, BinaryIO
 
 import pyarrow as pa
@@ -50,6 +50,18 @@ def open_parquet(file: str, stream: BinaryIO) -> pq.ParquetFile:
         raise InterchangeError([Problem(file, None, None, message)])
     stream.seek(0)
     return pq.ParquetFile(stream)
+
+
+def read_columns(
+    stream: BinaryIO, footer: pq.ParquetFile, names: Sequence[str], columns: Sequence[str] | None = None
+) -> pa.Table:
+    """Return columns of a Parquet file, or all; text columns among `names` keep each distinct value once.
+
+    This thread alone reads: another one of pyarrow may still hold buffers of the stream when the interpreter ends, and
+    to free them then aborts the process.
+    """
+    file = pq.ParquetFile(stream, metadata=footer.metadata, read_dictionary=list(names), pre_buffer=False)
+    return file.read(columns, use_threads=False)
 
 
 def require_decodable(file: str, stream: BinaryIO, fields: Collection[str]) -> int:

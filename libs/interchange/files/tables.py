@@ -12,10 +12,15 @@ from typing import Any, BinaryIO, NoReturn
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from libs.domain.arrays import Bools, Floats, Indices, Ints, Names
-from libs.interchange.files.bounds import NAME_CHARACTERS_MAX, open_parquet, require_decodable, with_indices_in_bounds
+from libs.interchange.files.bounds import (
+    NAME_CHARACTERS_MAX,
+    open_parquet,
+    read_columns,
+    require_decodable,
+    with_indices_in_bounds,
+)
 from libs.interchange.files.errors import InterchangeError, Problem, Problems
 
 Content = bytes | BinaryIO | Path
@@ -235,8 +240,8 @@ def _read(
         raise InterchangeError([Problem(name, None, None, "has two columns of one name")])
     require_decodable(name, stream, fields)
     names = [field for field, kind in found if _is_string(kind)]
-    file = pq.ParquetFile(stream, metadata=footer.metadata, read_dictionary=names)
-    return types, with_indices_in_bounds(file.read([field for field, kind in found if _is_plain(kind)]))
+    plain = [field for field, kind in found if _is_plain(kind)]
+    return types, with_indices_in_bounds(read_columns(stream, footer, names, plain))
 
 
 def _is_plain(kind: pa.DataType) -> bool:

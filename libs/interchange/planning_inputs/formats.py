@@ -14,7 +14,7 @@ from typing import BinaryIO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from libs.interchange.files.bounds import open_parquet, require_decodable, with_indices_in_bounds
+from libs.interchange.files.bounds import open_parquet, read_columns, require_decodable, with_indices_in_bounds
 from libs.interchange.files.decoded import (
     CELL_OBJECT_BYTES,
     ROW_OBJECT_BYTES,
@@ -99,7 +99,7 @@ def rows_of_parquet(table: InputTable, body: bytes) -> list[Row]:
         require_few(table, file.metadata.num_rows)
         require_decodable(table.name, stream, names)
         charge(file.metadata.num_rows * (ROW_OBJECT_BYTES + CELL_OBJECT_BYTES * len(names)))
-        columns = pq.ParquetFile(stream, metadata=file.metadata, read_dictionary=names).read()
+        columns = read_columns(stream, file, names)
         found = _objects(with_indices_in_bounds(columns))
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise InterchangeError([Problem(table.name, None, None, "is not a Parquet file, or is damaged")]) from error

@@ -2,6 +2,7 @@
 
 import io
 import random
+import threading
 
 import numpy as np
 import pyarrow as pa
@@ -125,3 +126,17 @@ def test_a_category_that_no_row_has_is_no_rack(files):
     wider = pa.DictionaryArray.from_arrays(rack.indices, pa.concat_arrays([rack.dictionary, pa.array(["nowhere"])]))
     found = load_region(files | {S: with_column(files[S], "rack", wider)})
     assert "nowhere" not in found.snapshot.topology.racks
+
+
+def test_no_thread_of_pyarrow_reads_a_file(files, monkeypatch):
+    """Another thread may hold its buffers until the interpreter ends. To free them then aborts the process."""
+    readers = set()
+
+    class Stream(io.BytesIO):
+        def read(self, *size):
+            readers.add(threading.get_ident())
+            return super().read(*size)
+
+    monkeypatch.setattr("libs.interchange.files.tables.io.BytesIO", Stream)
+    load_region(files)
+    assert readers == {threading.get_ident()}
