@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from libs.domain.arrays import Bools, Floats, Indices
+from libs.domain.arrays import Bools, Floats, Indices, Ints
 from libs.domain.departure_exceptions import ExceptedReservation, Exceptions, below_what
 from libs.domain.fleet import FleetSnapshot
 from libs.domain.reservation import ROUNDING
@@ -96,7 +96,9 @@ def foretell(snapshot: FleetSnapshot, target: Indices, state: MovingState) -> Fo
     ]
     waiting = int((plan.wave >= plan.approved).sum())
     report = {
-        "message": f"the waves are not known: {faults[0]}" if faults else _message(plan, rows, waiting, promises),
+        "message": f"the waves are not known: {faults[0]}"
+        if faults
+        else _message(plan, moves, rows, waiting, promises),
         "faults": faults,
         "waves": len(plan.seconds),
         "seconds": round(float(plan.seconds.sum()), 1),
@@ -225,7 +227,7 @@ def _below_level(
     return below_s, lacks
 
 
-def _message(plan: WavePlan, rows: list[ReservationWaves], waiting: int, promises: Promises) -> str:
+def _message(plan: WavePlan, moves: MovesToMake, rows: list[ReservationWaves], waiting: int, promises: Promises) -> str:
     if not len(plan.wave):
         return "no server has to move"
     parts = ["no move can go without an approval" if waiting else "no move can go now"]
@@ -243,20 +245,29 @@ def _message(plan: WavePlan, rows: list[ReservationWaves], waiting: int, promise
         text += f"; {_names(keeps)} cannot spare {sum(row.keeps for row in keeps)} of them afterwards"
     if below:
         longest = max(row.below_survive_s for row in below)
-        text += f"; {_names(below)} would not survive the loss of an MSB for up to {_duration(longest)}"
-    if stay := int((plan.wave == NEVER).sum()):
-        text += f"; {stay} server{'s stay' if stay > 1 else ' stays'}, because without "
-        text += f"{'them' if stay > 1 else 'it'} a reservation would not survive the loss of an MSB"
+        below_rows = np.flatnonzero(np.isin(promises.name, [row.reservation for row in below]))
+        text += f"; {_names(below)} would {_harm(below_rows, promises)} for up to {_duration(longest)}"
+    if len(stays := np.flatnonzero(plan.wave == NEVER)):
+        text += f"; {len(stays)} server{'s stay' if len(stays) > 1 else ' stays'}, because without "
+        text += f"{'them' if len(stays) > 1 else 'it'} a reservation would {_harm(moves.source[stays], promises)}"
     if waiting:
         last = [row for row in rows if row.below_promise_rru > 0]
         row_of = {str(name): r for r, name in enumerate(promises.name)} if last else {}
         amounts = ", ".join(_below(row, promises, row_of[row.reservation]) for row in last[:_NAMES_SHOWN_MAX])
         more = f" and {len(last) - _NAMES_SHOWN_MAX} more" if len(last) > _NAMES_SHOWN_MAX else ""
         text += (
-            f"; {waiting} move{'s' if waiting > 1 else ''} need an approval, about "
+            f"; {waiting} move{'s need' if waiting > 1 else ' needs'} an approval, about "
             f"{_duration(float(plan.seconds[plan.approved :].sum()))}: {amounts}{more}"
         )
     return text
+
+
+def _harm(rows: Ints, promises: Promises) -> str:
+    """Return what would happen to the reservations `rows` below *survive*, as the end of a sentence."""
+    survives = promises.axis.survives[rows]
+    if not survives.any():
+        return "be short"
+    return f"not survive the loss of {'a domain' if survives[:, 1:].any() else 'an MSB'}"
 
 
 def _below(row: ReservationWaves, promises: Promises, r: int) -> str:
