@@ -195,7 +195,8 @@ def print_summary(snapshot: FleetSnapshot, report: SolveReport, waves: str, out:
     for phase in report.phases:
         say(_phase_in_words(phase))
     for loss in report.losses:
-        say(_loss_in_words(loss))
+        if loss.reservations:
+            say(_loss_in_words(loss))
     if report.power is not None and report.power.variance_before is not None:
         say(_power_in_words(report.power))
     say(waves)
@@ -213,7 +214,7 @@ def _loss_in_words(loss: LossReport) -> str:
     kept = loss.reservations - len(loss.short_rru)
     lacking = f"; the others lack {sum(loss.short_rru.values()):,.2f} RRU" if loss.short_rru else ""
     asked = plural(loss.reservations, "reservation")
-    held = f"which hold {loss.buffer_rru:,.2f} RRU for it"
+    held = f"which {'holds' if loss.reservations == 1 else 'hold'} {loss.buffer_rru:,.2f} RRU for it"
     return f"loss of any one {loss.kind}: survived by {kept:,} of {asked}, {held}{lacking}"
 
 
@@ -229,11 +230,16 @@ def _power_in_words(power: PowerReport) -> str:
     return text
 
 
+def _change(cost: float) -> str:
+    """Return a change of a cost with its sign. A change that is rounded to 0 is none."""
+    return f"{round(cost, 1) + 0.0:+,.1f}"  # -0.0 + 0.0 is 0.0
+
+
 def _phase_in_words(phase: PhaseReport) -> str:
     """Return what a later phase gained, as one sentence."""
     text = (
         f"{phase.phase}: {plural(len(phase.reservations), 'reservation')} refined, cost {phase.before:,.1f} to "
-        f"{phase.after:,.1f}, other terms {-phase.others:+,.1f}, moves {phase.moves:+,.1f} "
+        f"{phase.after:,.1f}, other terms {_change(-phase.others)}, moves {_change(phase.moves)} "
         f"({phase.moved_in_use:+,} in use)"
     )
     if phase.bound_gap is not None:

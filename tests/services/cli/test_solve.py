@@ -15,7 +15,9 @@ from libs.domain.violation import Violation
 from libs.interchange.bundles.solve import bundle_of, save_bundle
 from libs.interchange.region.read import load_region
 from libs.interchange.region.write import image_of, save_region
+from libs.ras.phases.report import PhaseReport
 from services.cli.main import main
+from services.cli.solve import _phase_in_words
 from services.cli.started import count_from, elapsed_s, process_began
 from tests.builders.random_region import random_region
 from tests.builders.region import region_image
@@ -75,10 +77,39 @@ def test_further_kinds_of_loss_are_reported(run, tmp_path):
     assert (msb["kind"], msb["reservations"], list(msb["short_rru"])) == ("MSB", 2, ["huge"])
     assert (block["kind"], block["reservations"], block["short_rru"]) == ("network_block", 1, {})
     assert block["buffer_rru"] == 2
-    assert "loss of any one network_block: survived by 1 of 1 reservation, which hold 2.00 RRU for it" in done.stdout
+    assert "loss of any one network_block: survived by 1 of 1 reservation, which holds 2.00 RRU for it" in done.stdout
     held = pq.read_table(tmp_path / "a.parquet").to_pydict()
     mine = [domains["network_block"][s] for s, r in zip(held["server"], held["reservation"], strict=True) if r == "web"]
     assert all(sum(block != lost for block in mine) >= 4 for lost in ("b0", "b1", "b2"))
+
+
+def test_the_loss_of_a_kind_that_nobody_survives_is_not_told(run, tmp_path):
+    spec = ReservationSpec(
+        capacity_rru=4, rru={"hw-a": 1.0}, survives_msb_loss=False, survives_loss_of=("network_block",)
+    )
+    domains = {"network_block": {f"server-{k:02d}": f"b{k % 3}" for k in range(12)}}
+    save_region(region_image(msbs=3, reservations={"web": spec}, domains=domains), tmp_path / "region")
+    done = run(tmp_path / "region", "--out", tmp_path / "a.parquet")
+    assert "loss of any one network_block: survived by 1 of 1 reservation" in done.stdout
+    assert "loss of any one MSB" not in done.stdout
+
+
+def test_a_phase_that_changes_nothing_has_no_negative_zero():
+    phase = PhaseReport(
+        phase="racks",
+        reservations=("web",),
+        waiting=0,
+        counts=1,
+        before=1.0,
+        after=1.0,
+        others=0.0,
+        moves=-0.01,
+        moved_in_use=0,
+        moved_idle=0,
+        bound_gap=None,
+        stopped_by="finished",
+    )
+    assert "other terms +0.0, moves +0.0 (+0 in use)" in _phase_in_words(phase)
 
 
 def test_the_region_of_the_page_is_solved(run, tmp_path, monkeypatch):
