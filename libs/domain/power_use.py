@@ -51,6 +51,18 @@ def fed_kinds(snapshot: FleetSnapshot) -> Iterator[FedKind]:
             yield FedKind(kind=kind, rows=np.array(rows, np.int32), names=domains[at], of=number[of])
 
 
+def untold_types(snapshot: FleetSnapshot) -> list[str]:
+    """Return the hardware types of the region's servers that limits count as 0 W, because nothing says their watts.
+
+    None without limits.
+    """
+    power = snapshot.power
+    if power is None or not power.limits:
+        return []
+    has = np.bincount(snapshot.servers.hardware_type, minlength=len(power.full_w)) > 0
+    return [str(name) for name in snapshot.hardware_types[has & (power.full_w <= 0)]]
+
+
 def is_limited(snapshot: FleetSnapshot) -> Bools:
     """Return a (S,) mask of the servers below some limit."""
     found = np.zeros(len(snapshot.servers), bool)

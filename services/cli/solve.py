@@ -18,6 +18,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from libs.domain.fleet import FleetSnapshot
 from libs.domain.locality import preferring_kinds
 from libs.domain.power import ROUNDING_W
+from libs.domain.power_use import untold_types
 from libs.domain.reservation import ReservationKind
 from libs.domain.uplinks import weighs_uplinks
 from libs.interchange.bundles.solve import Bundle, load_bundle
@@ -43,6 +44,8 @@ from services.cli.written_files import require_files
 PHASES = ("build", "search", "extraction", "racks", "uplinks", "evaluation")
 WRITING = 1.5
 """Expected time of the checks, waves and files after a solve, as a multiple of the time to load the region."""
+_TYPES_MAX = 5
+"""Most hardware types to name."""
 SCORES = {
     "stability": "stability",
     "rack spread": "rack_spread",
@@ -199,6 +202,12 @@ def print_summary(snapshot: FleetSnapshot, report: SolveReport, waves: str, out:
             say(_loss_in_words(loss))
     if report.power is not None and report.power.variance_before is not None:
         say(_power_in_words(report.power))
+    if untold := untold_types(snapshot):
+        named = ", ".join(untold[:_TYPES_MAX]) + (" and others" if len(untold) > _TYPES_MAX else "")
+        say(
+            f"{plural(len(untold), 'hardware type')} without watts: {named}. Limits on power count 0 W for such "
+            "servers: all servers of a type need the same idle_w and full_w"
+        )
     say(waves)
     short = sorted(
         ((s, n) for n, s in zip(report.reservation, report.shortfall_rru, strict=True) if s > 1e-6),

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from libs.domain.policy import RegionPolicy
+from libs.domain.power import PowerLimit
 from libs.domain.reservation import ReservationSpec
 from libs.domain.violation import Violation
 from libs.interchange.bundles.solve import bundle_of, save_bundle
@@ -92,6 +93,16 @@ def test_the_loss_of_a_kind_that_nobody_survives_is_not_told(run, tmp_path):
     done = run(tmp_path / "region", "--out", tmp_path / "a.parquet")
     assert "loss of any one network_block: survived by 1 of 1 reservation" in done.stdout
     assert "loss of any one MSB" not in done.stdout
+
+
+def test_types_that_limits_on_power_count_as_0_w_are_told(run, tmp_path):
+    spec = ReservationSpec(capacity_rru=2, rru={"hw-a": 1.0}, survives_msb_loss=False)
+    image = region_image(
+        reservations={"web": spec}, power_limits=[PowerLimit(kind="MSB", domain="msb-00", limit_w=500.0)]
+    )
+    save_region(image, tmp_path / "region")
+    told = run(tmp_path / "region", "--out", tmp_path / "a.parquet").stdout
+    assert "1 hardware type without watts: hw-a. Limits on power count 0 W for such servers" in told
 
 
 def test_a_phase_that_changes_nothing_has_no_negative_zero():
