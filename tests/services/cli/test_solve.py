@@ -131,6 +131,8 @@ def test_the_region_of_the_page_is_solved(run, tmp_path, monkeypatch):
     done = run("mine")
     assert "reservations short     0         2" in done.stdout
     assert "no better answer exists" in done.stdout
+    [moved] = re.findall(r"^ *(moved .*;) [\d.]+ s$", page.read_text(), re.MULTILINE)
+    assert moved in done.stdout
     (tmp_path / "mine" / "affinity.parquet").unlink()
     assert "affinity.parquet: is missing; all of servers.parquet, " in run("mine").stderr
 
