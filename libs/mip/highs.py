@@ -36,8 +36,6 @@ that is wanted for its bound took half of its time for them.
 """
 _STATUSES = {int(one): one for one in highspy.HighsBasisStatus.__members__.values()}
 _BASIC = int(highspy.HighsBasisStatus.kBasic)
-SEED_MAX = 2**31 - 1
-"""The largest seed that HiGHS accepts. The smallest is 0."""
 FINE = 1e-10
 """The least tolerance that HiGHS accepts. Use it to solve again if an answer did not meet the default tolerance."""
 

@@ -20,12 +20,12 @@ from libs.domain.locality import preferring_kinds
 from libs.domain.power import ROUNDING_W
 from libs.domain.power_use import untold_types
 from libs.domain.reservation import ReservationKind
+from libs.domain.seed import SEED_MAX
 from libs.domain.uplinks import weighs_uplinks
 from libs.interchange.bundles.solve import Bundle, load_bundle
 from libs.interchange.files.atomic import replacing
 from libs.interchange.files.errors import InterchangeError
 from libs.interchange.region.assignment import save_assignment
-from libs.mip.highs import SEED_MAX
 from libs.plan_check.check import PlanRefusedError, check_legal, require_clean
 from libs.plan_check.regression import check_regression
 from libs.ras.bundle_limits import limits_from, with_time
@@ -184,15 +184,9 @@ def print_summary(snapshot: FleetSnapshot, report: SolveReport, waves: str, out:
         if name not in _APPLIES or _APPLIES[name](snapshot)
     ]
     print_rows(rows, {heading: heading for heading in rows[0]})
-    bounded = "it is not known how much better an answer could be"
-    if report.proven:
-        bounded = "no better answer exists (racks not counted)"
-    elif math.isfinite(report.gap):
-        within = " in the domains that it chose" if report.chosen_domains else ""
-        bounded = f"at most {percent(report.gap)} above the best possible{within} (racks not counted)"
     say(
         f"moved {report.score.moved_in_use:,} in use and {report.score.moved_idle:,} idle, "
-        f"acquired {report.score.acquired:,}; {bounded}; "
+        f"acquired {report.score.acquired:,}; {_bound_in_words(report)}; "
         f"{sum(report.step_s.values()):.1f} s" + (f", stopped by {report.stopped_by}" if report.limit_hit else "")
     )
     for phase in report.phases:
@@ -216,6 +210,18 @@ def print_summary(snapshot: FleetSnapshot, report: SolveReport, waves: str, out:
     for rru, name in short[:10]:
         say(f"  {name} is short of {rru:,.2f} RRU")
     say(f"written to {out}")
+
+
+def _bound_in_words(report: SolveReport) -> str:
+    """Return how much better an answer could be, as a part of a sentence."""
+    if report.proven:
+        return "no better answer exists (racks not counted)"
+    if not math.isfinite(report.gap):
+        return "it is not known how much better an answer could be"
+    # the gap leaves out the penalties that no plan avoids, so where little else costs it says nothing
+    above = f"{report.above_bound:,.0f} of cost" if report.gap > 1 else percent(report.gap)
+    within = " in the domains that it chose" if report.chosen_domains else ""
+    return f"at most {above} above the best possible{within} (racks not counted)"
 
 
 def _loss_in_words(loss: LossReport) -> str:

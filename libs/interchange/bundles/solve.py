@@ -16,6 +16,7 @@ from pathlib import Path
 from libs.domain.canary import Canary
 from libs.domain.fleet import FleetSnapshot
 from libs.domain.region_image import RegionImage
+from libs.domain.seed import SEED_MAX
 from libs.interchange.files.atomic import replacing
 from libs.interchange.files.bounds import FILE_BYTES_MAX, parse_json, read_json
 from libs.interchange.files.errors import InterchangeError, Problem
@@ -126,6 +127,8 @@ def _with_manifest(region: RegionImage, source: Mapping[str, Content]) -> Bundle
         try:
             found = parse_json(read_json(stream, MANIFEST))
             seed, limits = int(found.get("seed", 0)), {str(k): float(v) for k, v in found.get("limits", {}).items()}
+            if not 0 <= seed <= SEED_MAX:
+                raise ValueError(f"its seed is {seed}, and not from 0 to {SEED_MAX}")
             what_if = None if found.get("what_if") is None else dict(found["what_if"])
             canary = None if found.get("canary") is None else Canary.of_dict(found["canary"])
         except (ValueError, AttributeError, TypeError, KeyError) as error:

@@ -118,8 +118,13 @@ class Table:
                 told += f" (and in {len(rows) - len(shown):,} more rows)"
             self._problems.add(self.file, told, row=row, field=field)
 
-    def strings(self, field: str, *, nullable: bool = False, longest: int = NAME_CHARACTERS_MAX) -> Strings:
-        """Return a column of names. Empty and overlong names are refused."""
+    def strings(
+        self, field: str, *, nullable: bool = False, longest: int = NAME_CHARACTERS_MAX, is_name: bool = True
+    ) -> Strings:
+        """Return a column of names. Empty and overlong names are refused, and those with characters that do not print.
+
+        is_name   False: a text that may have lines
+        """
         column = self._column(field, _is_string, "strings", nullable).dictionary_encode()
         long = _numpy(pc.greater(pc.utf8_length(column.dictionary), longest)).astype(bool)
         distinct = column.dictionary.dictionary_encode()  # the dictionary of a file may hold a value twice
@@ -135,6 +140,12 @@ class Table:
             raise InterchangeError(self._problems.found) from error
         found = Strings(np.array([*values, None], object), first[codes])
         self.bad_rows(found.matches(lambda name: not name), field, "is empty")
+        if is_name:
+            self.bad_rows(
+                found.matches(lambda name: bool(name) and not name.isprintable()),
+                field,
+                "has characters that do not print",
+            )
         self.bad_rows(found.matches(lambda name: bool(name) and "\0" in name), field, "holds the character NUL")
         return found
 

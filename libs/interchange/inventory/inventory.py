@@ -54,9 +54,6 @@ def inventory_of(table: Table, problems: Problems) -> Inventory:
         raise InterchangeError([Problem(table.file, None, None, "holds no servers")])
     column = table.strings("server")
     table.unique("server", column.codes, "this server")
-    for field in FIELDS:
-        names = table.strings(field)
-        table.bad_rows(names.matches(lambda name: not name.isprintable()), field, "has characters that do not print")
     topology, rack, domain = load_topology(table)
     types, hardware_type = table.codes("hardware_type")
     table.at_most(COLUMNS_MAX, "hardware_type", types)

@@ -100,8 +100,8 @@ def _versions(table: Table, problems: Problems) -> tuple[ClassVersion, ...]:
     reference, approved_by, created_at = (
         table.strings(field).names for field in ("reference", "approved_by", "created_at")
     )
-    asked_by = table.strings("asked_by", longest=_TEXT_CHARACTERS_MAX).names
-    reason = table.strings("reason", nullable=True, longest=_TEXT_CHARACTERS_MAX).names
+    asked_by = table.strings("asked_by", longest=_TEXT_CHARACTERS_MAX, is_name=False).names
+    reason = table.strings("reason", nullable=True, longest=_TEXT_CHARACTERS_MAX, is_name=False).names
     number, rru = table.numbers("version", least=1), table.numbers("rru", nullable=True)
     typed = types.codes >= 0
     table.bad_rows((number != np.floor(number)) | (number > VERSIONS_MAX), "version", _BAD_VERSION)

@@ -41,7 +41,7 @@ def read_json_column(
     """
     if not table.has(field):
         return [absent], np.zeros(len(table), np.int64)
-    column = table.strings(field, nullable=True, longest=longest)
+    column = table.strings(field, nullable=True, longest=longest, is_name=False)
     used, value = np.unique(column.codes, return_inverse=True)  # a dictionary may hold texts that no row uses
     found, wrong = [absent] * (len(used) + 1), dict[str, list[int]]()  # never empty, so that its shape is known
     for row, given in enumerate(column.values[used]):

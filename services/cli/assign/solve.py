@@ -18,8 +18,8 @@ from rich.progress import Progress as Bar
 from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from libs.assignment import Limits, Listener, ModelError, Objective, Progress, Replay, Result, load_replay
+from libs.domain.seed import SEED_MAX
 from libs.interchange.files.atomic import replacing
-from libs.mip.highs import SEED_MAX
 from services.cli.failure import CliFailure
 from services.cli.output import Output, OutputOption, percent, plural, print_json, print_rows, say, stderr
 from services.cli.written_files import require_files

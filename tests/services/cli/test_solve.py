@@ -4,6 +4,7 @@ import time
 from contextvars import copy_context
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -18,7 +19,7 @@ from libs.interchange.region.read import load_region
 from libs.interchange.region.write import image_of, save_region
 from libs.ras.phases.report import PhaseReport
 from services.cli.main import main
-from services.cli.solve import _phase_in_words
+from services.cli.solve import _bound_in_words, _phase_in_words
 from services.cli.started import count_from, elapsed_s, process_began
 from tests.builders.random_region import random_region
 from tests.builders.region import region_image
@@ -121,6 +122,12 @@ def test_a_phase_that_changes_nothing_has_no_negative_zero():
         stopped_by="finished",
     )
     assert "other terms +0.0, moves +0.0 (+0 in use)" in _phase_in_words(phase)
+
+
+@pytest.mark.parametrize(("gap", "above"), [(0.018, "1.80%"), (134.2, "1,234 of cost")])
+def test_a_gap_beside_penalties_that_no_plan_avoids_is_told_as_a_cost(gap, above):
+    report = SimpleNamespace(proven=False, gap=gap, above_bound=1234.4, chosen_domains=False)
+    assert _bound_in_words(report) == f"at most {above} above the best possible (racks not counted)"
 
 
 def test_the_region_of_the_page_is_solved(run, tmp_path, monkeypatch):

@@ -342,7 +342,7 @@ def test_the_roll_out_of_a_policy(plimsoll: Plimsoll, tmp_path: Path) -> None:
         shown = until(lambda: plimsoll("rollout", "show", "north").stdout, f"compared: {solves} solve")
         assert f"compared: {solves} solve" in shown, shown
     assert "costs are at the old prices" in shown
-    advanced = plimsoll("rollout", "advance", "north", "--share", "0.5", *why)
+    advanced = plimsoll("rollout", "advance", "north", "--share", "0.99", *why)  # the only reservation
     approval = advanced.stdout.partition("plimsoll approve ")[2].partition(" ")[0]
     assert "the policy of north is approved" in plimsoll("approve", approval, *why).stdout, advanced.stderr
     assert document(plimsoll("rollout", "show", "north", "-o", "json"))["stage"] == "canary"

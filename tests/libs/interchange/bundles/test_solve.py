@@ -84,7 +84,8 @@ def test_what_is_no_bundle_is_refused(bundle, tmp_path):
     with pytest.raises(InterchangeError, match=r"servers\.parquet: is missing"):
         load_bundle(tmp_path / "empty.zip")
     save_bundle(bundle, tmp_path / "solve")
-    for manifest in ("[]", "{", "[" * 100_000, json.dumps({"seed": "x"}), json.dumps({"limits": [1]})):
+    manifests = ("[]", "{", "[" * 100_000, *map(json.dumps, ({"seed": "x"}, {"seed": -5}, {"limits": [1]})))
+    for manifest in manifests:
         (tmp_path / "solve" / "replay.json").write_text(manifest)
         with pytest.raises(InterchangeError, match="manifest"):
             load_bundle(tmp_path / "solve")

@@ -115,6 +115,7 @@ S, R, U, A = "servers.parquet", "reservations.parquet", "rru.parquet", "affinity
 BAD = {
     "server twice": (S, "server", ["a", "a", "c", "d"], 1, "twice"),
     "server null": (S, "server", pa.array(["a", None, "c", "d"]), 1, "null"),
+    "server that colours the terminal": (S, "server", ["a", "\x1b[31mb", "c", "d"], 1, "do not print"),
     "server empty": (S, "server", ["a", "", "c", "d"], 1, "empty"),
     "rack in two MSBs": (S, "rack", ["k0", "k1", "k1", "k2"], 2, "another MSB"),
     "MSB in two datacenters": (S, "datacenter", ["dc-0", "dc-1", "dc-1", "dc-1"], 1, "another datacenter"),
