@@ -25,8 +25,10 @@ chosen again at a time.
 """
 NODES, FEW_NODES = 500, 20
 """Most nodes of the tree of a program that is solved as a whole, and of one for few domains."""
-TRIES = 20
-"""Choices of a few domains that in a row find nothing better, after which the search ends."""
+TRIES, TRIES_COLUMNS = 20, 1_000_000
+"""Choices of a few domains that in a row find nothing better, after which the search ends. It also ends after so many
+choices times columns, but not before that number of choices.
+"""
 HEURISTICS = 0.3
 """Share of the effort spent on better choices. The bound is far below them, as for all packing."""
 GAP = 1e-3
@@ -84,10 +86,11 @@ def _few_at_a_time(
     reservation that lacks something.
     """
     rng, failed = np.random.default_rng(0), 0
-    while failed < TRIES and time.perf_counter() < until and not (cancelled is not None and cancelled()):
+    for _ in range(max(TRIES, TRIES_COLUMNS // len(x))):
         few = program.around(model, x, rng)
-        if few is None:
-            return x
+        ends = failed == TRIES or time.perf_counter() >= until or (cancelled is not None and cancelled())
+        if few is None or ends:
+            break
         found = solve_mip(few, _limits(until, FEW_NODES), start=x, cancelled=cancelled).x
         gains = found is not None and model.objective(found) < model.objective(x) - ROUNDING * abs(model.objective(x))
         failed = 0 if gains else failed + 1
