@@ -73,7 +73,7 @@ class Cells:
     @classmethod
     def of(cls, snapshot: FleetSnapshot, some: Indices, usable: Callable[[int], Bools], held: Indices) -> Cells:
         """Return the cells of the servers that the reservations `some` (Q,) may use. Others as in `choose_together`."""
-        servers, mine = snapshot.servers, [np.flatnonzero(usable(r)) for r in some.tolist()]
+        servers, mine = snapshot.servers, [np.flatnonzero(usable(r)).astype(np.int32) for r in some.tolist()]
         position = np.full(len(snapshot.reservations) + 2, -1)  # FREE and DELETED count from the end
         position[some] = np.arange(len(some))
         holder, leaving = position[held], np.where(held >= 0, snapshot.leaving_cost, 0.0)
@@ -81,7 +81,7 @@ class Cells:
         told_apart += [kind.of for kind in _limiting(snapshot, some)]
         told_apart += [loss.of for loss in snapshot.losses if loss.survives[some].any()]
         told_apart += [gains_w(snapshot), *(fed.of for fed in tight_kinds(snapshot))]
-        rows = np.unique(np.concatenate(mine)).astype(np.int32)
+        rows = np.unique(np.concatenate(mine))
         label = np.zeros(len(rows), np.int64)
         for one in told_apart:
             values, of = np.unique(one[rows], return_inverse=True)

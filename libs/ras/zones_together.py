@@ -17,6 +17,8 @@ from libs.ras.zone_program import ROUNDING, Cells, ZoneProgram
 
 PAIRS_MAX, COLUMNS_MAX = 5_000, 40_000
 """Most pairs of a reservation and a domain, and most pairs of a reservation and a cell, of a program that is tried."""
+SERVERS_MAX = 20_000_000
+"""Most reservations times servers of a program that is tried, to bound its memory."""
 ALL_MAX, ALL_COLUMNS_MAX = 1_000_000, 2_000
 """Most reservations times servers, and most pairs of a reservation and a cell, of a program for all reservations."""
 EXACT_MAX = 200
@@ -56,7 +58,7 @@ def choose_together(
     stay    (R,) reservations that keep the domains of `known`
     """
     pairs = sum(int(np.isfinite(kind.domains_max[some]).sum()) * kind.placed for kind in kinds)
-    if pairs > PAIRS_MAX or stay[some].all():
+    if pairs > PAIRS_MAX or len(some) * len(held) > SERVERS_MAX or stay[some].all():
         return known
     cells, every = None, np.arange(len(stay), dtype=np.int32)
     if len(every) * len(held) <= ALL_MAX:
