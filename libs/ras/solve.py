@@ -186,9 +186,12 @@ class _Solve:
 
     def _zones(self, stay: Bools | None = None) -> Zones | None:
         """Return the zones of the region, in a share of the time. The reservations `stay` (R,) keep their domains."""
+        if not self.snapshot.reservations.limits_domains.any():
+            return None
         limit_s = self.limits.time_s_max
         time_s_max = math.inf if limit_s is None else ZONES_SHARE * limit_s
-        return choose_zones(self.snapshot, stay=stay, time_s_max=time_s_max, cancelled=self.cancelled)
+        with self._step("domains"):
+            return choose_zones(self.snapshot, stay=stay, time_s_max=time_s_max, cancelled=self.cancelled)
 
     def _refined(self, target: Indices, budget: ChurnBudget | None) -> tuple[Indices, tuple[PhaseReport, ...]]:
         """Return the plan after the later phases, and the reports of those that had something to do."""

@@ -41,7 +41,7 @@ from services.cli.output import Output, OutputOption, percent, plural, print_jso
 from services.cli.started import elapsed_s
 from services.cli.written_files import require_files
 
-PHASES = ("build", "search", "extraction", "racks", "uplinks", "evaluation")
+PHASES = ("domains", "build", "search", "extraction", "racks", "uplinks", "evaluation")
 WRITING = 1.5
 """Expected time of the checks, waves and files after a solve, as a multiple of the time to load the region."""
 _TYPES_MAX = 5

@@ -48,7 +48,7 @@ _FIGURES: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("Rows of the model", ("size", "rows"), "number"),
     ("Memory, MiB", ("peak_mib",), "number"),
 )
-_STEPS = ("build", "search", "extraction", "evaluation")
+_STEPS = ("domains", "build", "search", "extraction", "evaluation")
 """The phases of a run in their order."""
 
 

@@ -264,6 +264,15 @@ def test_a_reservation_makes_room_for_one_that_fits_nowhere_else(columns):
     assert sorted(len(held_in(snapshot, target, r)) for r in range(3)) == [1, 1, 1]
 
 
+def test_the_choice_of_domains_is_a_step_of_the_solve():
+    told = []
+    found = plan_target_bindings(
+        region(**THREE_MSBS, capacity=[4], limits=[within()]), progress=lambda phase, *_: told.append(phase)
+    )
+    assert (told[0], "domains" in found.report.step_s) == ("domains", True)
+    assert "domains" not in plan_target_bindings(region(**THREE_MSBS, capacity=[4])).report.step_s
+
+
 @COLUMNS
 @pytest.mark.parametrize("limit", ["servers_max", "share_max", "power", "affinity"])
 def test_the_choice_weighs_other_limits_and_shares_too(columns, limit):
