@@ -20,7 +20,7 @@ from libs.domain.cost_units import CostTable, held_cost_units, most_cost_units
 from libs.domain.fleet import FleetSnapshot, TargetPlan
 from libs.domain.guest import guest_amounts, on_servers_of, with_amounts
 from libs.domain.quota import Quota
-from libs.domain.reservation import ROUNDING, Reservation, ReservationSpec
+from libs.domain.reservation import Reservation, ReservationSpec
 from libs.domain.rru_catalogue import RruCatalogue
 from libs.domain.stack import Asking, Stack
 from libs.domain.stacked_region import with_guests
@@ -298,23 +298,20 @@ def _over(case: Case) -> Judgement | None:
 
 
 def _breaks_promise(case: Case, verdict: Verdict) -> Judgement | None:
-    """Refuse a change with which a promised start would get less than was promised. A start beyond the horizon is no
-    promise, so an owner who asks for one gives the promise up.
+    """Refuse a change with which a promised start would be no promise. A start beyond the horizon never is one, so an
+    owner who asks for that gives the promise up.
     """
     found, spec = case.found, case.question.spec
     if found is None or not found.scheduled or found.booking is None or not found.booking.is_promise:
         return None
     if case.question.accepted or verdict.phase != "degraded" or case.is_beyond_horizon:
         return None
-    promised = min(found.spec.capacity_rru, spec.capacity_rru)
-    could = spec.capacity_rru - verdict.numbers["short_rru"]
-    if could >= promised * (1 - ROUNDING):
-        return None
+    promised = found.spec.capacity_rru
+    rest = ", or for the rest under another name" if spec.capacity_rru > promised else ""
     assert found.spec.starts_at is not None
     message = (
-        f"Its start at {moment(found.spec.starts_at)} is a promise, and stays as it is: with this change only "
-        f"{could:.6g} of the promised {promised:g} RRU could be booked. {verdict.message} Ask for another change, or "
-        "delete it and ask anew."
+        f"Its start at {moment(found.spec.starts_at)} is a promise of {promised:g} RRU, and stays as it is: with this "
+        f"change it would be none. {verdict.message} Ask for another change{rest}, or delete it and ask anew."
     )
     return _rejected("BreaksPromise", message, {**verdict.numbers, "promised_rru": promised})
 

@@ -1,5 +1,6 @@
 """Bookings on a real database: a start that is a promise, or says that it is none."""
 
+import math
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -264,7 +265,7 @@ def test_a_change_that_cannot_be_booked_leaves_a_promised_start_as_it_is(owner, 
     status = owner.get(ask(owner, database, clock, longer)).json()["status"]
     assert (status["phase"], status["reason"], status["message"]) == ("rejected", "BreaksPromise", would["message"])
     assert status["message"].startswith("Its start at ")
-    assert "of the promised 24 RRU could be booked" in status["message"]
+    assert "is a promise of 24 RRU, and stays as it is" in status["message"]
     assert "Free servers are booked for second from" in status["message"]
     assert booked(owner, "first") == ("True", "Booked", 32)
     clock.sleep(2 * DAY_S - 3600)
@@ -274,16 +275,19 @@ def test_a_change_that_cannot_be_booked_leaves_a_promised_start_as_it_is(owner, 
     assert get(owner, "first")["status"]["phase"] == "granted"
 
 
-def test_a_promised_start_may_ask_for_more_than_can_be_booked_or_give_its_promise_up(
-    owner, database, clock, tick
-) -> None:
-    ask(owner, database, clock, create("launch", window(clock, 2, None, capacity_rru=24, **ANY)))
+def test_a_promised_start_stays_one_if_more_cannot_be_booked_until_it_is_given_up(owner, database, clock) -> None:
+    """A start that holds less than is asked promises nothing, so a larger amount would take the promise of the old."""
+    ask(owner, database, clock, create("launch", window(clock, 2, None, capacity_rru=20, **ANY)))
     resize = {"kind": "resize", "region": "west", "reservation": "launch"}
     ask(owner, database, clock, create("other", window(clock, 2, None, capacity_rru=10, **ANY)))
-    ask(owner, database, clock, resize | {"spec": {"capacity_rru": 34}})
-    assert booked(owner, "launch")[0] == "False"
-    assert booked(owner, "launch")[2] == 32
-    ask(owner, database, clock, resize | {"spec": {"capacity_rru": 24}})
+    larger = ask(owner, database, clock, resize | {"spec": {"capacity_rru": 34}})
+    status = owner.get(larger).json()["status"]
+    assert (status["phase"], status["reason"]) == ("rejected", "BreaksPromise")
+    assert "Ask for another change, or for the rest under another name" in status["message"]
+    assert booked(owner, "launch")[0] == "True"
+    possible = math.floor(34 - status["numbers"]["short_rru"])
+    assert 20 < possible < 34
+    ask(owner, database, clock, resize | {"spec": {"capacity_rru": possible}})
     assert booked(owner, "launch")[0] == "True"
     ask(owner, database, clock, resize | {"spec": window(clock, 40, None, capacity_rru=24, **ANY)})
     assert booked(owner, "launch") == ("False", "BeyondHorizon", 0)
