@@ -76,8 +76,7 @@ def _ask(client: Client, region: str | None, reservation: str | None, server: st
 
 
 def _path(client: Client, region: str | None, noun: Noun, name: str) -> str:
-    is_id = region is None and name.isdecimal()
-    return f"/v1/{noun}/{name if is_id else id_of(client, noun, name, region)}"
+    return f"/v1/{noun}/{id_of(client, noun, name, region=region)}"
 
 
 def _tell_reservation(found: Json) -> None:

@@ -27,7 +27,7 @@ OF_REGION = {
 """Nouns that are listed per region, below /v1/regions/NAME -> the field of the list."""
 
 NAMED = {Noun.RESERVATIONS: "reservation_id", Noun.SERVERS: "server_id"}
-"""Nouns with names that may repeat -> the field of their id."""
+"""Nouns with names that may repeat, and may be digits -> the field of their id."""
 
 
 def _noun(text: str) -> Noun:
@@ -66,13 +66,13 @@ def get(
     """Show one object, or a list of them."""
     noun = _noun(what)
     client = Client.connect()
-    if identifier is not None:
-        document = _one(client, noun, identifier)
-        (print_json if output is Output.JSON else print_document)(document)
-        return
     filters = dict(_pair(text, FILTERS.get(noun, {})) for text in where or [])
     if order is not None:
         filters["order"] = order
+    if identifier is not None:
+        document = _one(client, noun, identifier, filters)
+        (print_json if output is Output.JSON else print_document)(document)
+        return
     found = list(islice(_items(client, noun, filters), limit + 1))
     items = found[:limit]
     if output is Output.JSON:
@@ -101,8 +101,14 @@ def _items(client: Client, noun: Noun, filters: dict[str, str]) -> Iterator[Json
         yield from ({**whole, **item} for item in found[OF_REGION[noun]])
 
 
-def _one(client: Client, noun: Noun, identifier: str) -> Json:
-    """Return one object of a noun, by id or name. Raises CliFailure unless exactly one exists."""
+def _one(client: Client, noun: Noun, identifier: str, filters: Mapping[str, str]) -> Json:
+    """Return one object of a noun, by id or name. The filters narrow down a name. Raises CliFailure unless exactly one
+    exists.
+    """
+    if noun in NAMED:
+        identifier = id_of(client, noun, identifier, **filters)
+    elif filters:
+        raise typer.BadParameter(f"{identifier} is one object already: leave out --where and --order", param_hint="ID")
     if noun is Noun.IMPORTS:  # an import is found below its region, and its id does not name the region
         for found in _items(client, noun, {}):
             if str(found["import_id"]) == identifier:
@@ -114,8 +120,6 @@ def _one(client: Client, noun: Noun, identifier: str) -> Json:
         raise CliFailure(
             f"a quota belongs to an owner in a region: `plimsoll quota {identifier} --region REGION` shows it"
         )
-    if noun in NAMED and not identifier.isdecimal():
-        identifier = id_of(client, noun, identifier)
     return client.get(f"/v1/{noun}/{quote(identifier, safe='')}")
 
 
@@ -124,14 +128,22 @@ def _with_amiss(region: Json) -> Json:
     return region | {"amiss": [one["reason"] for one in region["conditions"] if one["status"] == "False"]}
 
 
-def id_of(client: Client, noun: Noun, name: str, region: str | None = None) -> str:
-    """Return the id of a name in a region, or in all. Raises CliFailure unless exactly one object has the name."""
-    found = [str(item[NAMED[noun]]) for item in client.items(f"/v1/{noun}", name=name, region=region)]
+def id_of(client: Client, noun: Noun, text: str, **filters: str | None) -> str:
+    """Return the id of an object of a NAMED noun that is given by id or name. Beside a filter, such as the region, it
+    is a name, because a name may be digits too. Raises CliFailure unless exactly one object has the name.
+    """
+    if text.isdecimal() and not any(filters.values()):
+        return text
+    found = [str(item[NAMED[noun]]) for item in client.items(f"/v1/{noun}", **(filters | {"name": text}))]
     if not found and noun is Noun.RESERVATIONS:
-        _tell_request(client, name, region)
-    if len(found) != 1:
-        many = f"{len(found)} are called" if found else "none is called"
-        raise CliFailure(f"{noun}: {many} {name}; `plimsoll get {noun}` lists their ids")
+        _tell_request(client, text, filters.get("region"))
+    if not found:
+        raise CliFailure(f"{noun}: none is called {text}; `plimsoll get {noun}` lists them")
+    if len(found) > 1:
+        raise CliFailure(
+            f"{noun}: {len(found)} are called {text}. Name the region too, or one of the ids that "
+            f"`plimsoll get {noun} --where name={text}` lists"
+        )
     return found[0]
 
 

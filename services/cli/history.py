@@ -31,7 +31,9 @@ _DAYS = {"DAY": "day", "MOVES": "moves", "PREEMPTIONS": "preemptions"}
 
 def history(
     reservation: Annotated[str | None, typer.Argument(help="the reservation, by name or id")] = None,
-    region: Annotated[str | None, typer.Option("--region", "-r", help="show a whole region instead")] = None,
+    region: Annotated[
+        str | None, typer.Option("--region", "-r", help="the region of this name; without a reservation, all of it")
+    ] = None,
     days: Annotated[int, typer.Option(min=1, max=90, metavar="N", help="of a region: the last N days")] = 30,
     limit: Annotated[int, typer.Option(min=1, max=1_000_000, metavar="N", help="intervals, at most")] = 20,
     output: OutputOption = Output.TABLE,
@@ -41,24 +43,25 @@ def history(
     The granted RRU were promised. They are less than those asked for only while a request waited. A dash: an earlier
     version did not keep them.
 
-    With --region instead: what all its reservations asked for, were granted and lacked, and the moves of each day.
+    With --region alone: what all its reservations asked for, were granted and lacked, and the moves of each day.
     """
-    if (reservation is None) == (region is None):
-        raise typer.BadParameter("name either a reservation or a region (--region)")
+    if reservation is None and region is None:
+        raise typer.BadParameter("name a reservation, or a region (--region)")
     client = Client.connect()
     if reservation is None:
         assert region is not None
         _tell_region(client.get(f"/v1/regions/{quote(region, safe='')}/history", days=days), output)
         return
-    identifier = reservation if reservation.isdecimal() else id_of(client, Noun.RESERVATIONS, reservation)
-    status = client.get(f"/v1/reservations/{identifier}")["status"]
+    identifier = id_of(client, Noun.RESERVATIONS, reservation, region=region)
+    shown = client.get(f"/v1/reservations/{identifier}")
+    name, status = shown["name"], shown["status"]
     found = list(islice(client.items(f"/v1/reservations/{identifier}/history"), limit + 1))
     items = found[:limit]
     if output is Output.JSON:
         whole = {name: status[name] for name in ("availability_30d", "watched_30d_s")}
         print_json({**whole, "items": items})
         return
-    say(f"{reservation} {whole_in_words(status)}")
+    say(f"{name} {whole_in_words(status)}")
     asked_rru, granted_rru = status["capacity_rru"], status["granted_rru"]
     if granted_rru < asked_rru and status["phase"] not in ("scheduled", "deleted"):
         say(f"its request waits: {granted_rru:,.6g} of the {asked_rru:,.6g} RRU asked for are granted and so promised")

@@ -9,7 +9,7 @@ import typer
 from services.cli.client import Client
 from services.cli.columns import COLUMNS, FILTERS, columns_of
 from services.cli.failure import CliFailure
-from services.cli.get import _pair, id_of
+from services.cli.get import _one, _pair, id_of
 from services.cli.noun import Noun
 
 
@@ -64,3 +64,25 @@ def test_the_name_of_a_request_without_a_reservation_tells_its_decision() -> Non
     client.items.side_effect = lambda *_, **__: iter([])
     with pytest.raises(CliFailure, match="none is called huge"):
         id_of(client, Noun.RESERVATIONS, "huge")
+
+
+def test_a_name_of_digits_is_a_name_beside_a_region() -> None:
+    """Reservation 3 is of another name, and so is one of two that are called 3."""
+    named = {"east": [{"reservation_id": 9}], None: [{"reservation_id": 9}, {"reservation_id": 14}]}
+    client = create_autospec(Client, instance=True)
+    client.items.side_effect = lambda _, *, region=None, **__: iter(named[region])
+    assert id_of(client, Noun.RESERVATIONS, "3") == id_of(client, Noun.RESERVATIONS, "3", region=None) == "3"
+    assert id_of(client, Noun.RESERVATIONS, "3", region="east") == "9"
+    with pytest.raises(CliFailure, match="2 are called web"):
+        id_of(client, Noun.RESERVATIONS, "web")
+
+
+def test_a_filter_beside_a_name_narrows_it_down_and_is_refused_beside_an_id() -> None:
+    """The pages copy such a command."""
+    client = create_autospec(Client, instance=True)
+    client.items.side_effect = lambda *_, **__: iter([{"reservation_id": 9}])
+    _one(client, Noun.RESERVATIONS, "web", {"region": "east"})
+    client.items.assert_called_once_with("/v1/reservations", name="web", region="east")
+    client.get.assert_called_once_with("/v1/reservations/9")
+    with pytest.raises(typer.BadParameter, match="4711 is one object already: leave out --where"):
+        _one(client, Noun.MOVES, "4711", {"region": "east"})
