@@ -147,12 +147,13 @@ SHORT = f"missing_rru > {ROUNDING} * coverage.capacity_rru"
 KEPT = f"(NOT {SHORT} OR is_loss AND held_rru >= coverage.capacity_rru * (1 - {ROUNDING}))"
 """SQL condition on a row of `coverage`. It is true if Coverage.keeps is true for the capacity."""
 WANTED = """wanted AS (
-        SELECT reservation_id, CASE WHEN scheduled THEN 0 ELSE capacity_rru END AS capacity_rru, survives_msb_loss,
-               survives_loss_of, NOT scheduled AND deleted_at IS NULL AS is_promised
-        FROM reservations WHERE reservation_id = ANY(:ids)
+        SELECT reservation_id, CASE WHEN is_promised THEN capacity_rru ELSE 0 END AS capacity_rru, survives_msb_loss,
+               survives_loss_of, is_promised
+        FROM reservations CROSS JOIN LATERAL (SELECT NOT scheduled AND deleted_at IS NULL AS is_promised) AS its
+        WHERE reservation_id = ANY(:ids)
     )"""
-"""SQL of an expression `wanted` for coverage_query: the reservations `ids`. A scheduled one has a capacity of 0, so it
-has no shortfall.
+"""SQL of an expression `wanted` for coverage_query: the reservations `ids`. A scheduled or deleted one has a capacity
+of 0, so it has no shortfall.
 """
 
 
@@ -223,7 +224,7 @@ def load_coverage(tx: Transaction, reservation_ids: Sequence[int], which: Which)
     - A server that is down for an unplanned reason counts for nothing. A server in planned maintenance counts.
     - By target, a server that is leaving counts for nothing, because a solve replaces it first.
     - A server of an ineligible type counts as 0 RRU.
-    - A scheduled reservation has a capacity of 0, so it has no shortfall.
+    - A scheduled or deleted reservation has a capacity of 0, so it has no shortfall.
     """
     return _load(tx, reservation_ids, which)[which]
 

@@ -284,6 +284,15 @@ def _given(target: Coverage, scarce: HeldResource | None) -> str:
 
 def _granted(reservation: Reservation) -> Condition:
     finding = reservation.finding
+    if reservation.deleted_at is not None:
+        return Condition(
+            type="Granted",
+            status="False",
+            reason="Deleted",
+            message="It was deleted, so nothing is granted to it any more.",
+            observed_generation=reservation.generation,
+            last_transition=reservation.deleted_at,
+        )
     if reservation.scheduled:
         assert reservation.spec.starts_at is not None
         return Condition(

@@ -76,6 +76,10 @@ def test_from_asking_to_returning(client: TestClient, assess_all) -> None:
     assert deleted["status"]["phase"] == "deleted"
     assert deleted["status"]["granted_rru"] == 0
     assert deleted["status"]["target"]["servers"] == 0
+    assert (deleted["status"]["shortfall_rru"], deleted["status"]["current"]["shortfall_rru"]) == (0, 0)
+    conditions = {one["type"]: one for one in deleted["status"]["conditions"]}
+    assert (conditions["Granted"]["status"], conditions["Granted"]["reason"]) == ("False", "Deleted")
+    assert "next solve" not in conditions["Granted"]["message"]
     assert deleted["deleted_at"]
     again = client.delete(reservation_url, headers={"If-Match": f'"{deleted["generation"]}"'})
     assert (again.status_code, again.json()["code"]) == (409, "wrong_phase")
