@@ -326,10 +326,11 @@ def over_quota(case: Case, asked: float) -> Judgement | None:
         return None
     left = max(0.0, quota.limit_cost_units - quota.used_cost_units - quota.pending_cost_units)
     pending = f", {quota.pending_cost_units:g} are in requests before this one" if quota.pending_cost_units else ""
+    less = f"Ask for what may come to hold at most {cost_units(left)}, return" if left > 0 else "Return"
     message = (
         f"{quota.owner} may have {cost_units(quota.limit_cost_units)} in {quota.region}: {quota.used_cost_units:g} "
         f"are in use{pending}, and this may come to hold {asked:g}, its buffers, shares and servers on their way back "
-        f"included. Ask for at most {left:g}, return some, or ask an operator for a larger quota."
+        f"included. {less} some, or ask an operator for a larger quota."
     )
     numbers = {
         "quota_cost_units": quota.limit_cost_units,

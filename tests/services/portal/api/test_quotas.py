@@ -65,11 +65,12 @@ def test_what_is_above_it_is_refused_with_the_numbers(admin, client, database: D
         "pending_cost_units": 5,
         "asked_cost_units": 4,
     }
-    assert "at most 3" in told.message
+    assert "Ask for what may come to hold at most 3 cost units, return some," in told.message
     assert assess(database, first).phase == "granted"
     assert assess(database, ask(client, "c", **SMALL, capacity_rru=3)).phase == "granted"
     would = client.post("/v1/capacity-requests?dry_run=true", json=create("d")).json()["status"]
     assert (would["phase"], would["reason"], would["numbers"]["used_cost_units"]) == ("rejected", "QuotaExceeded", 10)
+    assert "included. Return some, or ask an operator" in would["message"]
     other = create("other", SMALL | {"capacity_rru": 3}, owner="one")
     assert client.post("/v1/capacity-requests?dry_run=true", json=other).json()["status"]["phase"] == "granted"
 
