@@ -116,6 +116,10 @@ def test_dark_colours_differ_in_nothing_but_colours(visitor: Visitor) -> None:
     assert lengths == []
 
 
+_TINY = """[...document.querySelectorAll('main svg text')].filter(text =>
+    parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a < 6.5).map(text => text.textContent)"""
+
+
 def test_pages_fit_a_phone_and_a_large_font(browser, pages_url, world) -> None:
     context = browser.new_context(viewport={"width": 390, "height": 800})
     page = Visitor(context, pages_url).log_in(world.viewer)
@@ -123,6 +127,7 @@ def test_pages_fit_a_phone_and_a_large_font(browser, pages_url, world) -> None:
         page.goto(pages_url + path)
         wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         assert wide <= 0, f"{path} is wider than the window"
+        assert page.evaluate(_TINY) == [], f"words in pictures of {path} cannot be read"
     context.close()
 
 
