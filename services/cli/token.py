@@ -62,11 +62,19 @@ def rotate(
 
 
 @app.command()
-def owners(identifier: Identifier, owner: OwnerOption = None, output: OutputOption = Output.TABLE) -> None:
-    """Set all owners that a requester's token may act for."""
+def owners(
+    identifier: Identifier,
+    owner: OwnerOption = None,
+    nobody: Annotated[bool, typer.Option("--nobody", help="take all owners away")] = False,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Show the owners that a requester's token may act for, or set all of them."""
+    if owner and nobody:
+        raise typer.BadParameter("leave it out beside --owner", param_hint="--nobody")
     client = Client.connect()
-    generation = client.get(f"/v1/tokens/{identifier}")["generation"]
-    token = client.patch(f"/v1/tokens/{identifier}", {"owners": owner or []}, generation=generation)
+    token = client.get(f"/v1/tokens/{identifier}")
+    if owner or nobody:
+        token = client.patch(f"/v1/tokens/{identifier}", {"owners": owner or []}, generation=token["generation"])
     if output is Output.JSON:
         print_json(token)
     else:

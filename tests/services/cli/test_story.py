@@ -139,7 +139,7 @@ def test_a_region_from_import_to_export(plimsoll: Plimsoll, tmp_path: Path) -> N
     assert "begins at 2100-01-31T08:00:00" in later.stdout
     again = plimsoll("drain", "server", "server-12", "-r", "west")
     assert "server-12 is also asked for by event 2" in again.stderr
-    assert "event 3 is queued as number 1, about 2100-01-01T00:00:00" in again.stdout
+    assert "event 3 is queued as number 1, about 2100-01-01 00:00:00Z:" in again.stdout
     assert "waits until maintenance of msb-00 ends" in again.stdout
     assert "queued" in plimsoll("get", "unavailability-events", "-w", "state=queued").stdout
     assert "have ended" in plimsoll("drain", "server", "server-12", "-r", "west", "--end").stdout
@@ -374,10 +374,13 @@ def test_tokens(plimsoll: Plimsoll) -> None:
     token = document(plimsoll("token", "create", "ci", "--role", "requester", "--owner", "a", "-o", "json"))
     assert token["secret"].startswith("plim_")
     assert plimsoll("token", "owners", token["token_id"], "--owner", "a", "--owner", "b").stdout == "ci asks for a, b\n"
+    assert plimsoll("token", "owners", token["token_id"]).stdout == "ci asks for a, b\n"
+    assert plimsoll("token", "owners", token["token_id"], "--nobody", "--owner", "a").returncode == 1
     rotated = plimsoll("token", "rotate", token["token_id"], "--grace-s", 60)
     assert rotated.stdout.startswith("plim_")
     assert rotated.stdout.strip() != token["secret"]
     assert "a, b" in plimsoll("token", "list").stdout
+    assert plimsoll("token", "owners", token["token_id"], "--nobody").stdout == "ci asks for nobody\n"
     assert plimsoll("token", "revoke", token["token_id"]).returncode == 0
     assert plimsoll("token", "revoke", 999).returncode == 1
     last = plimsoll("token", "revoke", 1)
