@@ -9,7 +9,7 @@ import typer
 from libs.domain.unavailability import UnavailabilityScope
 from services.cli.client import Client, Json
 from services.cli.moments import MOMENT, moment
-from services.cli.output import Output, OutputOption, note, print_json, say
+from services.cli.output import Output, OutputOption, note, print_json, say, text_of
 from services.cli.requests import RegionOption
 
 
@@ -90,11 +90,11 @@ def _told(event: Json) -> str:
         case "queued":
             return f"is queued{_when(answer)}: {answer['message']}"
         case "announced":
-            return f"begins at {event['starts_at']}; it is asked again when it is due"
+            return f"begins at {text_of(event['starts_at'])}; it is asked again when it is due"
         case "awaiting_approval":
             return "waits for the approval of another person: `plimsoll get approvals -w status=pending`"
         case _ if answer is not None and answer["verdict"] != "now":
-            return f"is allowed by override, from {event['starts_at']}, though {answer['message']}"
+            return f"is allowed by override, from {text_of(event['starts_at'])}, though {answer['message']}"
         case _:
             return "has begun; its servers go on counting"
 
@@ -103,5 +103,6 @@ def _when(answer: Json) -> str:
     """Return the place in the queue and the estimate of the beginning."""
     if answer["verdict"] != "queued":
         return ""
-    begins = "no end of what it waits for is known" if answer["begins_at"] is None else f"about {answer['begins_at']}"
+    begins_at = answer["begins_at"]
+    begins = "no end of what it waits for is known" if begins_at is None else f"about {text_of(begins_at)}"
     return f" as number {answer['position']}, {begins}"

@@ -293,7 +293,7 @@ def _over(case: Case) -> Judgement | None:
     ends_at = case.question.spec.ends_at
     if ends_at is None or ends_at > case.now:
         return None
-    message = f"Its time ended at {ends_at.isoformat()}, before it was decided. Ask again with a later end."
+    message = f"Its time ended at {moment(ends_at)}, before it was decided. Ask again with a later end."
     return _rejected("WindowOver", message, {})
 
 

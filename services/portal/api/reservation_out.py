@@ -14,6 +14,7 @@ from libs.domain.readiness import Readiness, ReadinessHistory, readiness_of
 from libs.domain.reservation import Coverage, HeldResource, Reservation, ReservationKind
 from libs.domain.reservation_motion import ReservationMotion
 from libs.domain.reservation_phase import ReservationPhase
+from libs.ras.bookings import moment
 from libs.store.capacity.reservation_servers import ServerCount
 from libs.web.model import ResponseModel
 from libs.web.motion_out import LoanSummaryOut, UrgentSummaryOut
@@ -299,7 +300,7 @@ def _granted(reservation: Reservation) -> Condition:
             type="Granted",
             status="Unknown",
             reason="Scheduled",
-            message=f"Starts at {reservation.spec.starts_at.isoformat()} and holds no server yet. The condition Booked "
+            message=f"Starts at {moment(reservation.spec.starts_at)} and holds no server yet. The condition Booked "
             "tells whether that start is a promise.",
             observed_generation=None,
             last_transition=None,

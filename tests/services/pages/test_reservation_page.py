@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+from datetime import timedelta
 from html import unescape
 from unittest.mock import Mock
 
@@ -70,6 +71,18 @@ def test_the_page_of_a_rejected_request_tells_what_was_decided(log_in, world, ap
         assert decided["message"] in said
     (way,) = re.findall(rf'href="([^"]*open={number})"', page.text)
     assert "Request for moon" in browser.get(unescape(way)).text
+
+
+def test_one_that_has_not_begun_lacks_nothing(log_in, world, api) -> None:
+    spec = {"capacity_rru": 2, "rru": RRU, "starts_at": (world.platform.clock.now() + timedelta(days=60)).isoformat()}
+    body = {"region": "east", "name": "later", "owner": "search", "spec": spec}
+    api.post("/v1/reservations", json=body).raise_for_status()
+    world.live(1)
+    page = log_in(world.viewer).get(f"{QUIET}/later").text
+    found = only(api, "later")
+    api.delete(f"/v1/reservations/{found['reservation_id']}", headers={"If-Match": f'"{found["generation"]}"'})
+    (tile,) = re.findall(r'<div class="tile([^"]*)">(?:(?!class="tile).)*RRU held after MSB loss', page, re.S)
+    assert tile.strip() == ""
 
 
 def test_what_is_under_way_is_told_with_its_time_or_its_cause(log_in, world, api, ask) -> None:

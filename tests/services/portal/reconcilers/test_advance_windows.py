@@ -1,5 +1,6 @@
 """Test reservations that begin and end, on a clock that the test moves."""
 
+import re
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
@@ -86,6 +87,7 @@ def test_it_begins_and_ends(owner: TestClient, database: Database, clock: Manual
     web = get(owner)
     assert (web["status"]["phase"], web["status"]["shortfall_rru"]) == ("scheduled", 0)
     assert web["status"]["conditions"][0]["reason"] == "Scheduled"
+    assert re.match(r"Starts at [\d-]+ [\d:]+ UTC and", web["status"]["conditions"][0]["message"])
     assert [r["name"] for r in owner.get("/v1/reservations?phase=scheduled").json()["items"]] == ["web"]
     with database.snapshot() as tx:
         assert "web" not in load_fleet_snapshot(tx, "west").reservations.name
