@@ -88,10 +88,14 @@ _SELECT = (
 class ServerFilter:
     """A filter of servers. A field of None lets every server pass.
 
-    Reservations are given by name; the name of a deleted reservation matches no server. `decommissioned` is True to
-    list only decommissioned servers, and False to list only the others.
+    current_id, target_id  the reservation that holds them now, or that the target gives them to; of a guest its host
+    current_reservation    the same by name, in all regions. A deleted reservation counts while it holds servers
+    target_reservation     the name of a live one
+    decommissioned         True: list only decommissioned servers; False: list only the others
     """
 
+    current_id: int | None = None
+    target_id: int | None = None
     name: str | None = None
     current_reservation: str | None = None
     target_reservation: str | None = None
@@ -138,12 +142,14 @@ def list_servers(
     query = query.where(gone if chosen.decommissioned else ~gone)
     if region_name is not None:
         query = query.where(servers.c.region_id == load_region(tx, region_name).region_id)
-    live = sa.and_(reservations.c.name == chosen.current_reservation, reservations.c.deleted_at.is_(None))
-    wanted = sa.and_(reservations.c.name == chosen.target_reservation, reservations.c.deleted_at.is_(None))
+    is_live = reservations.c.deleted_at.is_(None)
+    holds = sa.or_(is_live, reservations.c.host_reservation_id.is_(None))  # a deleted guest holds nothing
+    current = sa.and_(reservations.c.name == chosen.current_reservation, holds)
+    wanted = sa.and_(reservations.c.name == chosen.target_reservation, is_live)
     holder = sa.func.coalesce(reservations.c.host_reservation_id, reservations.c.reservation_id)
     of_msb = racks.c.msb_id.in_(sa.select(msbs.c.msb_id).where(msbs.c.name == chosen.msb))
     for given, column, key, condition in (
-        (chosen.current_reservation, servers.c.current_reservation_id, holder, live),
+        (chosen.current_reservation, servers.c.current_reservation_id, holder, current),
         (chosen.target_reservation, servers.c.target_reservation_id, holder, wanted),
         (chosen.rack, servers.c.rack_id, racks.c.rack_id, racks.c.name == chosen.rack),
         (chosen.msb, servers.c.rack_id, racks.c.rack_id, of_msb),
@@ -156,6 +162,10 @@ def list_servers(
     ):
         if given is not None:
             query = query.where(column.in_(tx.execute(sa.select(key).where(condition)).scalars().all()))
+    if chosen.current_id is not None:
+        query = query.where(servers.c.current_reservation_id == chosen.current_id)
+    if chosen.target_id is not None:
+        query = query.where(servers.c.target_reservation_id == chosen.target_id)
     if chosen.name is not None:
         query = query.where(servers.c.name == chosen.name)
     if chosen.unavailability is not None:

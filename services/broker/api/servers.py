@@ -91,7 +91,8 @@ def get_servers(
     region: Annotated[SomeName | None, Query(description="Of this region only")] = None,
     name: Annotated[SomeName | None, Query(description="Of this name only")] = None,
     current_reservation: Annotated[
-        SomeName | None, Query(description="Bound now to this live reservation, or to the host of this guest")
+        SomeName | None,
+        Query(description="Bound now to this reservation, deleted or not, or to the host of this guest"),
     ] = None,
     target_reservation: Annotated[
         SomeName | None, Query(description="With this live reservation as target, or the host of this guest")

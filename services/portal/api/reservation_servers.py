@@ -9,6 +9,7 @@ from pydantic import Field
 
 from libs.domain.unavailability import Unavailability
 from libs.store.capacity.reservations import load_reservation
+from libs.store.fleet.guests import holder_id
 from libs.store.fleet.servers import ServerFilter, list_servers
 from libs.web.context import Context
 from libs.web.cursors import Paging, next_cursor
@@ -56,8 +57,8 @@ def get_reservation_servers(
         reservation = load_reservation(tx, reservation_id)
         if reservation.deleted_at is not None:
             return PageOf(items=[], next_cursor=None)
-        current, target = (reservation.name, None) if binding == "current" else (None, reservation.name)
-        chosen = ServerFilter(current_reservation=current, target_reservation=target)
+        holder = holder_id(tx, reservation_id)
+        chosen = ServerFilter(current_id=holder) if binding == "current" else ServerFilter(target_id=holder)
         page = list_servers(tx, reservation.region, chosen, after=after, limit=paging.limit)
     of_server, share = ReservedServer.model_fields.keys() - {"share"}, reservation.server_share
     items = [

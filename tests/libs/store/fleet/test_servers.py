@@ -10,7 +10,7 @@ from libs.store.platform.database import Database
 from libs.store.platform.refusals import NotFound, NotPossible
 from tests.builders.race import elsewhere, race
 from tests.builders.region import region_image
-from tests.builders.stored import NOW, stored
+from tests.builders.stored import NOW, reservation_id, stored
 
 SPEC = ReservationSpec(capacity_rru=1, rru={"hw-a": 1.0})
 
@@ -59,12 +59,15 @@ def test_a_server_says_where_it_stands_and_whose_it_is(database: Database) -> No
     assert (other.datacenter, other.msb, other.rack, other.hardware_type) == ("dc-01", "msb-01", "rack-03", "hw-b")
 
 
-def test_servers_are_listed_by_what_they_are(database: Database) -> None:
+def test_servers_are_listed_by_what_they_are(database: Database, snapshot: FleetSnapshot) -> None:
     every = [f"server-{i:02d}" for i in range(8)]
     assert listed(database) == every
     assert listed(database, current_reservation="web") == ["server-00", "server-01"]
     assert listed(database, target_reservation="web") == ["server-00", "server-04"]
-    assert listed(database, current_reservation="gone") == []
+    assert listed(database, current_reservation="gone") == ["server-02"]  # deleted, and the mover has not come yet
+    assert listed(database, target_reservation="gone") == []
+    assert listed(database, current_id=reservation_id(snapshot, "web")) == ["server-00", "server-01"]
+    assert listed(database, target_id=reservation_id(snapshot, "web")) == ["server-00", "server-04"]
     assert listed(database, msb="msb-01") == every[4:]
     assert listed(database, rack="rack-02") == ["server-04", "server-05"]
     assert listed(database, hardware_type="hw-b") == ["server-02", "server-03", "server-06", "server-07"]
