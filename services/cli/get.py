@@ -135,10 +135,11 @@ def id_of(client: Client, noun: Noun, text: str, **filters: str | None) -> str:
     if text.isdecimal() and not any(filters.values()):
         return text
     found = [str(item[NAMED[noun]]) for item in client.items(f"/v1/{noun}", **(filters | {"name": text}))]
-    if not found and noun is Noun.RESERVATIONS:
+    if not found and noun is Noun.RESERVATIONS and filters.keys() <= {"region"}:
         _tell_request(client, text, filters.get("region"))
     if not found:
-        raise CliFailure(f"{noun}: none is called {text}; `plimsoll get {noun}` lists them")
+        such = " that these filters let pass" if filters.keys() - {"region"} else ""
+        raise CliFailure(f"{noun}: none{such} is called {text}; `plimsoll get {noun}` lists them")
     if len(found) > 1:
         raise CliFailure(
             f"{noun}: {len(found)} are called {text}. Name the region too, or one of the ids that "

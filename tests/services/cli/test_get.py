@@ -61,6 +61,8 @@ def test_the_name_of_a_request_without_a_reservation_tells_its_decision() -> Non
     told = "request 20 (create) is rejected: All servers that huge may use come to 278 of 5000 RRU. `plimsoll get"
     with pytest.raises(CliFailure, match=re.escape(told)):
         id_of(client, Noun.RESERVATIONS, "huge")
+    with pytest.raises(CliFailure, match="none that these filters let pass is called huge"):
+        id_of(client, Noun.RESERVATIONS, "huge", phase="deleted")
     client.items.side_effect = lambda *_, **__: iter([])
     with pytest.raises(CliFailure, match="none is called huge"):
         id_of(client, Noun.RESERVATIONS, "huge")
