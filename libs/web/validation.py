@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
@@ -61,10 +62,14 @@ def _unknown_field(field: str, location: str, name: str, known: Sequence[str]) -
     )
 
 
+_OF_PYTHON = re.compile(r"^(Value error, |Input (?=should )|[A-Z][a-z]+ (?=should have ))| after validation, not .*$")
+
+
 def _sentence(message: str) -> str:
-    """Return Pydantic's message without its prefixes "Input should be ..." and "Value error, ..."."""
-    message = message.removeprefix("Value error, ").replace("Input should", "should")
-    return message.replace("Field required", "is required")
+    """Return Pydantic's message without the words of Python: "Value error, ...", "Input should be ...", or "Dictionary
+    should have at least 1 item after validation, not 0".
+    """
+    return _OF_PYTHON.sub("", message).replace("Field required", "is required")
 
 
 def _operation(request: Request) -> dict[str, Any]:
