@@ -27,6 +27,7 @@ class ExecutionGraph:
     before       (N,)        capacity before; of a shift 0
     after        (N,)        planned capacity; of a shift the share of the product's traffic
     pool         (N,) int32  index of the pool of a resize; -1: none
+    earlier      (N,) int32  the resize before a resize in the same place (a service, region and type); -1: none
     waits_from   (E,) int32  the action that must finish first
     waits_to     (E,) int32  the action that waits, in ascending order
     scopes       positions of the actions in the scope of a freeze, ascending
@@ -39,6 +40,7 @@ class ExecutionGraph:
     before: Floats
     after: Floats
     pool: Indices
+    earlier: Indices
     waits_from: Indices
     waits_to: Indices
     scopes: Mapping[Scope, Indices]

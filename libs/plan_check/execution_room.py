@@ -19,11 +19,17 @@ def most_used(graph: ExecutionGraph, progress: Progress) -> Floats:
     A growing resize counts from its first request, because it may be done before its answer comes. A shrinking one
     counts only when it is done.
     """
-    change = _change(graph, progress)
-    counts = np.where(change > 0, _may_be_done(progress), progress.is_in(ActionState.DONE)) & (change != 0)
+    change, counts = _change(graph, progress), has_happened(graph, progress)
     used = graph.used.copy()
     np.add.at(used, graph.pool[counts], change[counts])
     return used
+
+
+def has_happened(graph: ExecutionGraph, progress: Progress) -> Bools:
+    """Return (N,) which resizes count as done: no place may have more than it then seems to have."""
+    change = _change(graph, progress)
+    found: Bools = np.where(change > 0, _may_be_done(progress), progress.is_in(ActionState.DONE)) & (change != 0)
+    return found
 
 
 def most_grown(graph: ExecutionGraph, progress: Progress, only: Bools, *, ended: bool) -> Floats:

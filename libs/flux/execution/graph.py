@@ -30,6 +30,7 @@ def execution_graph(
         before=np.array([a.before for a in actions], float),
         after=np.array([a.after for a in actions], float),
         pool=np.array(pool, np.int32),
+        earlier=_earlier(actions),
         waits_from=np.array(waits_from, np.int32),
         waits_to=np.repeat(np.arange(len(actions), dtype=np.int32), [len(a.waits_for) for a in actions]),
         scopes=_scopes(actions),
@@ -37,6 +38,17 @@ def execution_graph(
         used=np.array([used.get(name, 0.0) for name in pools], float),
         room=np.array([room.get(name, 0.0) for name in pools], float),
     )
+
+
+def _earlier(actions: Sequence[Action]) -> Indices:
+    last: dict[tuple[str | None, str | None, str | None], int] = {}
+    found = np.full(len(actions), -1, np.int32)
+    for i, a in enumerate(actions):
+        if a.service is not None:
+            place = a.service, a.region, a.hardware_type
+            found[i] = last.get(place, -1)
+            last[place] = i
+    return found
 
 
 def _scopes(actions: Sequence[Action]) -> dict[Scope, Indices]:

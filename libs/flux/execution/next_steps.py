@@ -20,7 +20,7 @@ from libs.flux.execution.gates import GOOD, GateStand, gates_of, stand_of
 from libs.plan_check.execution_room import fitting_starts
 
 Readings = Mapping[int, Sequence[GateReading]]
-_SHIFT, _DOWNSIZE, _SETTLED_NODE = (PHASE_CODE[p] for p in (Phase.SHIFT, Phase.DOWNSIZE, Phase.SETTLED))
+_UPSIZE, _SHIFT, _DOWNSIZE, _SETTLED_NODE, _GROW = (PHASE_CODE[p] for p in Phase)
 _QUIET = {
     ExecutionState.PAUSING: ExecutionState.PAUSED,
     ExecutionState.ABORTING: ExecutionState.ABORTED,
@@ -228,7 +228,7 @@ def ready_actions(graph: ExecutionGraph, progress: Progress) -> Bools:
 def unmet(graph: ExecutionGraph, progress: Progress) -> Ints:
     """Return (N,) the number of actions that each action still waits for."""
     done, skipped = progress.is_in(ActionState.DONE), progress.is_in(ActionState.SKIPPED)
-    met = done[graph.waits_from] | (_room_only(graph) & skipped[graph.waits_from])
+    met = done[graph.waits_from] | (_met_by_skip(graph) & skipped[graph.waits_from])
     return np.bincount(graph.waits_to[~met], minlength=len(graph.actions))
 
 
@@ -256,9 +256,12 @@ def shift_caps(graph: ExecutionGraph, progress: Progress) -> Floats:
     return np.clip(caps, 0.0, 1.0)
 
 
-def _room_only(graph: ExecutionGraph) -> Bools:
-    """Return (E,) which dependencies are about room only. The check of room stands in for them after a skip."""
-    found: Bools = (graph.phase[graph.waits_from] == _DOWNSIZE) & (graph.phase[graph.waits_to] != _SHIFT)
+def _met_by_skip(graph: ExecutionGraph) -> Bools:
+    """Return (E,) which dependencies a skip meets too. They are about room, for which the check of room stands in, or
+    about the order of the resizes of a place: growth comes on top of what the place has then.
+    """
+    frees = (graph.phase[graph.waits_from] == _DOWNSIZE) & (graph.phase[graph.waits_to] != _SHIFT)
+    found: Bools = frees | ((graph.phase[graph.waits_from] == _UPSIZE) & (graph.phase[graph.waits_to] == _GROW))
     return found
 
 
@@ -266,7 +269,7 @@ def _without_basis(graph: ExecutionGraph, progress: Progress) -> Bools:
     """Return (N,) which actions can never start, because something that they need was skipped."""
     open_ = progress.is_in(ActionState.WAITING, ActionState.AWAITING_APPROVAL, ActionState.HELD) & (progress.asked == 0)
     open_ &= progress.reached == 0
-    skipped, hard = progress.is_in(ActionState.SKIPPED), ~_room_only(graph)
+    skipped, hard = progress.is_in(ActionState.SKIPPED), ~_met_by_skip(graph)
     lost = np.zeros(len(graph.actions), bool)
     while True:
         gone = skipped | lost

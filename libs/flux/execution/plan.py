@@ -28,7 +28,8 @@ def plan_execution(
     services that serve the product in the region that it goes to. Products that change places go in an order
     (shift_order.py), and what a service needs on top for a while is an upsize and a downsize. A downsize waits for all
     shifts, to and from its region, of the products that the service serves. Growth waits for all downsizes of its pool,
-    because expression 15 lends the room for growth to upsizes until then.
+    because expression 15 lends the room for growth to upsizes until then. It also waits for the upsize of its place,
+    because it comes on top of that.
 
     Resizes by less than SMALL are left out. A small downsize is left out only if the pool's spare covers it, so that
     there is room in every state.
@@ -60,11 +61,11 @@ class _Draft:
         grown = self.plan.growth[0]
         grows = self._resizes(Phase.GROW, grown > self.small, reached, reached + grown)
         settled = self._settled(downsizes, {(a.region, a.hardware_type) for a in grows})
-        done = {(a.region, a.hardware_type): a.action for a in settled}
-        waiting = [
-            replace(a, waits_for=(done[a.region, a.hardware_type],) if (a.region, a.hardware_type) in done else ())
-            for a in grows
-        ]
+        first = {(a.service, a.region, a.hardware_type): a.action for a in (*upsizes, *settled)}
+        waiting = []
+        for a in grows:  # a settled node is of no service
+            places = (a.service, a.region, a.hardware_type), (None, a.region, a.hardware_type)
+            waiting.append(replace(a, waits_for=tuple(first[place] for place in places if place in first)))
         return scheduled([*upsizes, *shifts, *downsizes, *settled, *waiting], int(self.plan.step[0]))
 
     def _order(self, sized: Floats, reached: Floats) -> ShiftOrder:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from libs.domain.execution_plan import Action, Phase
 from libs.domain.execution_progress import PHASE_CODE, ExecutionGraph, Progress
 from libs.flux.execution.plan import scheduled
+from libs.flux.execution.real_sizes import real_sizes
 
 BACK = "/back"
 """Ends the id of an action that takes back the action with the rest of the id."""
@@ -28,10 +29,11 @@ def reverse_actions(graph: ExecutionGraph, progress: Progress) -> tuple[Action, 
         for j in followers[i]:
             behind[i] |= {j} if done[j] else behind[j]
     names = {i: _name(graph.actions[i]) for i in range(n) if done[i]}
+    had, has = (sizes.tolist() for sizes in real_sizes(graph, progress))
     found = []
     for i in reversed(list(names)):
         waits = tuple(names[j] for j in sorted(behind[i]))
-        found.append(_reverse(graph.actions[i], progress, i, names[i], waits))
+        found.append(_reverse(graph.actions[i], progress, i, names[i], waits, (had[i], has[i])))
     return scheduled(found, 0).actions
 
 
@@ -39,7 +41,10 @@ def _name(action: Action) -> str:
     return action.action + BACK
 
 
-def _reverse(action: Action, progress: Progress, i: int, name: str, waits: tuple[str, ...]) -> Action:
+def _reverse(
+    action: Action, progress: Progress, i: int, name: str, waits: tuple[str, ...], sizes: tuple[float, float]
+) -> Action:
+    """Return what takes back an action. sizes: the capacity of its place before and after it."""
     if action.phase is Phase.SHIFT:
         moved = max(float(progress.reached[i]), float(progress.asked[i])) * action.after
         return Action(
@@ -52,16 +57,16 @@ def _reverse(action: Action, progress: Progress, i: int, name: str, waits: tuple
             estimate_h=action.estimate_h,
             waits_for=waits,
         )
-    size = float(progress.size[i])
-    phase = Phase.UPSIZE if size < action.before else Phase.DOWNSIZE
+    before, after = sizes
+    phase = Phase.UPSIZE if after < before else Phase.DOWNSIZE
     return Action(
         action=name,
         phase=phase,
         service=action.service,
         region=action.region,
         hardware_type=action.hardware_type,
-        before=size,
-        after=action.before,
+        before=after,
+        after=before,
         lead_time_h=action.lead_time_h if phase is Phase.UPSIZE else 0.0,
         estimate_h=action.estimate_h,
         waits_for=waits,

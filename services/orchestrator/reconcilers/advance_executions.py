@@ -32,6 +32,7 @@ from libs.executions.write_execution import write_execution
 from libs.flux.execution.gates import bound_of, gates_of, query_of
 from libs.flux.execution.next_steps import Decisions, next_steps
 from libs.flux.execution.outcomes import judge_answer
+from libs.flux.execution.real_sizes import real_sizes
 from libs.gauges.gauge import Gauge, Question
 from libs.plan_check.check import PlanRefusedError
 from libs.reconcile.clock import Clock
@@ -245,9 +246,10 @@ class AdvanceExecutions:
         graph, execution = snapshot.graph, snapshot.execution
         crash_point("orchestrator.ask.before")
         answers: dict[int, Answer] = {}
+        had, leads_to = (sizes.tolist() for sizes in real_sizes(graph, snapshot.progress))
         for carrier, shifts in ((self.systems.resizes, False), (self.systems.shifts, True)):
             own = [i for i in positions if (graph.actions[i].phase is Phase.SHIFT) is shifts]
-            requests = [_request(snapshot, i) for i in own]
+            requests = [_request(snapshot, i, (had[i], leads_to[i])) for i in own]
             answers |= dict(zip(own, carrier.perform(requests) if requests else (), strict=True))
         crash_point("orchestrator.ask.after")
         now_s = self.clock.now().timestamp()
@@ -310,12 +312,12 @@ def _question(snapshot: _Snapshot, position: int, gate: Gate) -> Question:
     return Question(key=key, action=action, query=query_of(gate, action))
 
 
-def _request(snapshot: _Snapshot, position: int) -> ActionRequest:
+def _request(snapshot: _Snapshot, position: int, sizes: tuple[float, float]) -> ActionRequest:
     row, action = snapshot.progress.row(position), snapshot.graph.actions[position]
     return ActionRequest(
         key=f"{snapshot.execution.plan_execution_id}/{action.action}/{row.attempt}",
-        action=action,
+        action=replace(action, before=sizes[0]),
         fraction=row.asked,
-        size=row.size,
+        size=sizes[1],
         requested_s=row.since_s,
     )

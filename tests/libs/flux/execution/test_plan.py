@@ -175,6 +175,12 @@ def test_growth_begins_where_the_resize_before_it_ended(planned):
     for a in grows:
         place = (a.service, a.region, a.hardware_type)
         assert a.before == ends.get(place, a.before)
+    upsizes = {b.action: (b.service, b.region, b.hardware_type) for b in resized if b.phase is Phase.UPSIZE}
+    behind = [
+        (a, name) for a in grows for name, place in upsizes.items() if place == (a.service, a.region, a.hardware_type)
+    ]
+    assert behind
+    assert all(name in a.waits_for for a, name in behind)
 
 
 def test_people_are_asked_where_it_is_not_certain(planned):

@@ -6,6 +6,7 @@ import pytest
 
 from libs.domain.action_outcome import Answer
 from libs.domain.capacity_event import EventChange, EventStatus
+from libs.domain.execution_plan import Phase
 from libs.domain.gate import Gate, GateMode, GateTime
 from libs.domain.plan_execution import ActionState, Command, CommandLevel, ExecutionState, RecordedCommand, Verb
 from libs.executions.give_command import CommandRefused, give_or_refuse
@@ -43,6 +44,18 @@ def test_the_ledger_shows_the_part_of_a_shift_that_has_happened(orchestrator):
     orchestrator.run(execution_id, 3)
     event = orchestrator.events()[SHOP]
     assert (event.status, event.achieved) == (EventStatus.CANCELLED, pytest.approx(0.025))
+
+
+def test_growth_comes_on_top_of_what_a_skipped_downsize_left(database, clock):
+    down = resize("store", 100.0, 60.0, Phase.DOWNSIZE)
+    grow = resize("store", 60.0, 65.0, Phase.GROW, waits_for=(down.action,))
+    orchestrator = Orchestrator(database, clock, (down, grow))
+    orchestrator.plan_id = store_plan(database, (down, grow), clock, room=1000.0)
+    execution_id = orchestrator.start()
+    orchestrator.command(execution_id, Verb.SKIP, down.action)
+    assert orchestrator.run(execution_id, 5) is ExecutionState.DONE
+    assert orchestrator.world.sizes["store", "east"] == 105.0
+    assert orchestrator.events()[grow.action].achieved == 5.0
 
 
 def test_only_one_execution_works_on_a_place(orchestrator):

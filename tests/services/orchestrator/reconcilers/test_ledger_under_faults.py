@@ -40,7 +40,7 @@ class Site:
     def __init__(self, chance: random.Random) -> None:
         self.chance, self.faulty = chance, True
         self.work: dict[str, int] = {}  # key -> asks until it is done; -1: done, -2: refused
-        self.effects: dict[str, list[tuple[str, float]]] = {}  # action -> (key, fraction or size) that happened
+        self.effects: dict[str, list[tuple[str, float]]] = {}  # action -> (key, fraction or change) that happened
 
     def perform(self, requests: Sequence[ActionRequest]) -> Sequence[Answer]:
         return [self._ask(one) for one in requests]
@@ -55,7 +55,7 @@ class Site:
             self.work[one.key] = left - 1
         elif left == 0:
             self.work[one.key] = -1
-            value = one.fraction if one.action.phase is Phase.SHIFT else one.size
+            value = one.fraction if one.action.phase is Phase.SHIFT else one.size - one.action.before
             self.effects.setdefault(name, []).append((one.key, value))
         if self.faulty and self.chance.random() < 0.25:
             return UNKNOWN  # 500, or no answer: the work goes on all the same
@@ -114,11 +114,12 @@ class Story:
                 assert event.achieved <= most + 1e-9, (action.action, event.achieved, happened)
             elif event.achieved:
                 assert event.achieved == pytest.approx(row.size - action.before)
-                assert row.size in [size for _, size in happened]
+                assert any(change == pytest.approx(event.achieved) for _, change in happened)
             assert abs(event.achieved) <= abs(event.effect.amount) + 1e-9
             if row.state is ActionState.DONE and action.phase is not Phase.SETTLED:
                 assert event.status is EventStatus.SUCCEEDED
-                assert happened[-1][1] == (1.0 if action.phase is Phase.SHIFT else row.size)
+                change = 1.0 if action.phase is Phase.SHIFT else row.size - action.before
+                assert happened[-1][1] == pytest.approx(change)
             if row.state is ActionState.REVERSED:
                 assert happened == [] or happened[-1][1] == 0.0
                 assert event.achieved == 0.0
