@@ -74,6 +74,7 @@ def _with_region(words: Vocabulary, models: ServiceModels, inputs: PlanningInput
             supply=supply,
             ledger=_wider(inputs.ledger, 0.0),
             shifts=_wider(inputs.shifts, 0.0),
+            granted=None if inputs.granted is None else _wider(inputs.granted, np.nan),
             presence_min=_wider(inputs.presence_min, 0.0),
             presence_max=_wider(inputs.presence_max, np.inf),
             controls=controls,

@@ -84,6 +84,17 @@ def test_a_new_region_takes_traffic_and_was_empty(world, before):
     assert grown == pytest.approx(1.5)
 
 
+def test_a_new_region_beside_regions_that_grant_is_granted_nothing(world):
+    words, models, inputs = world
+    granted = np.tile(models.baseline * 1.1, (len(inputs.step), 1, 1))
+    what = PlacementWhatIf(regions=(NewRegion(region="north", supply=ALL),))
+    changed = changed_world(words, models, replace(inputs, granted=granted), what)
+    present = changed[1].present_capacity(changed[2])
+    assert present[:, :-1] == pytest.approx(granted[0])
+    assert (present[:, -1] == 0).all()
+    assert plan_world(*changed).solved.plan.capacity.shape == (2, 6, 5)
+
+
 def test_more_supply_never_lacks_more(world, before):
     poor, rich = (PlacementWhatIf(supply=(SupplyChange(region="region-2", factor=f),)) for f in (0.3, 3.0))
     lacking = [asked(world, before, what)[0].solved.plan.deficit.sum() for what in (poor, rich)]
