@@ -178,6 +178,15 @@ class ServiceModels:
         used: Floats = np.maximum(self.baseline + inputs.ledger, 0.0)
         return used if inputs.granted is None else np.fmax(used, inputs.granted)
 
+    def least_capacity(self, vocabulary: Vocabulary, inputs: PlanningInputs) -> Floats:
+        """Return the (T, K, R) capacity that a plan gives at least, worldwide: the start baseline.
+
+        Nothing is known of the need of a service without measurements. So it has exactly this, within its controls.
+        """
+        start, controls = self.start_baseline(inputs), inputs.controls
+        unknown = ~self.modelled[vocabulary.placement_service][:, None]
+        return np.where(unknown, np.clip(start, controls.capacity_min, controls.capacity_max), start)
+
     def present_capacity(self, inputs: PlanningInputs) -> Floats:
         """Return the (K, R) capacity from which resizes start: what is granted, or the baseline where that is not
         known. The first step's changes of other writers count as done.

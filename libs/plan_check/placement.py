@@ -21,10 +21,10 @@ def check_placement(
 ) -> list[Violation]:
     """Return every violation of a plan; empty if it may be carried out (Flux, expressions 9 to 15)."""
     found: list[Violation] = []
-    kappa, explained = models.start_baseline(inputs), models.phi() @ models.start_presence(inputs)
-    before = kappa[0]
+    least, explained = models.least_capacity(words, inputs), models.phi() @ models.start_presence(inputs)
+    before = models.start_baseline(inputs)[0]
     for t in range(len(plan.step)):
-        own = _own(words, kappa[t])
+        own = _own(words, least[t])
         found += _step(words, models, inputs, plan, t, before, own, own - explained)
         before = plan.capacity[t]
     return found

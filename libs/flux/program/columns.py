@@ -70,7 +70,7 @@ def add_columns(m: Mip, p: JointProblem) -> Columns:
         turn_up=_block(m, (turns, P, R), cost=cost.oscillation),
         turn_down=_block(m, (turns, P, R), cost=cost.oscillation),
         largest=_block(m, (T, P), cost=cost.e2_largest_region),
-        c=_block(m, (T, len(chosen), R), lower=p.capacity_min[chosen], upper=p.capacity_max[chosen]),
+        c=_block(m, (T, len(chosen), R), lower=p.capacity_min[:, chosen], upper=p.capacity_max[:, chosen]),
         chosen=chosen,
         up=_block(m, (ups, K, R)),
         down=_block(m, (T, K, R), cost=cost.e4_double_occupancy),

@@ -22,11 +22,11 @@ class JointProblem:
                                 includes the ledger's changes until the end of that step.
     keeps         (S,) bool     True if the residual stays as it is
     weight        (S, R)        cost of a unit of residual, as a factor on the policy's
-    total_min     (T, S)        least worldwide capacity of a service: its baseline
+    total_min     (T, S)        least worldwide capacity of a service
     service       (K,) int      service of each placement
     kind          (K,) int      hardware type of each placement
     ratio         (K,)          units of the service's own type that one unit of a placement is worth
-    capacity_min, capacity_max  (K, R)
+    capacity_min, capacity_max  (T, K, R)
     traffic       (T, P)        1 + tau
     presence_min, presence_max  (P, R)  shares of the traffic
     supply        (T, H, R)     m
@@ -88,17 +88,18 @@ class JointProblem:
 def joint_problem(words: Vocabulary, models: ServiceModels, inputs: PlanningInputs) -> JointProblem:
     """Return the problem with the ledger and the controls applied.
 
-    A service without measurements gets the capacity that controls set, and no growth.
+    A service without measurements has the capacity that it is granted and that others plan, within its controls. It
+    gets no growth.
     """
     S = len(words.services)
-    phi, xi, kappa = models.phi(), models.start_presence(inputs), models.start_baseline(inputs)
-    own = np.zeros((len(kappa), S, kappa.shape[2]))
-    np.add.at(own.swapaxes(0, 1), words.placement_service, (kappa * words.placement_ratio[:, None]).swapaxes(0, 1))
-    controls = inputs.controls
+    phi, xi, least = models.phi(), models.start_presence(inputs), models.least_capacity(words, inputs)
+    own = np.zeros((len(least), S, least.shape[2]))
+    np.add.at(own.swapaxes(0, 1), words.placement_service, (least * words.placement_ratio[:, None]).swapaxes(0, 1))
+    controls, known = inputs.controls, models.modelled[words.placement_service][:, None]
     return JointProblem(
         phi=phi,
         xi=xi,
-        kappa=kappa[0],
+        kappa=models.start_baseline(inputs)[0],
         rho=own - phi @ xi,
         keeps=~controls.rebalance,
         weight=controls.rebalance_weight[:S],
@@ -106,10 +107,8 @@ def joint_problem(words: Vocabulary, models: ServiceModels, inputs: PlanningInpu
         service=words.placement_service,
         kind=words.placement_type,
         ratio=words.placement_ratio,
-        capacity_min=controls.capacity_min,
-        capacity_max=np.where(
-            models.modelled[words.placement_service][:, None], controls.capacity_max, controls.capacity_min
-        ),
+        capacity_min=np.where(known, controls.capacity_min, least),
+        capacity_max=np.where(known, controls.capacity_max, least),
         traffic=1.0 + inputs.traffic_growth,
         presence_min=inputs.presence_min,
         presence_max=inputs.presence_max,

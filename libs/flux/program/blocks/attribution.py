@@ -60,7 +60,7 @@ def add_granted_baseline(m: Mip, v: Columns, p: JointProblem) -> None:
 def add_limits(m: Mip, v: Columns, p: JointProblem, c: CapacityTerms) -> tuple[Indices, Indices]:
     """Capacity is at least 0 and stays within the limits that people set.
 
-        capacity_min[k,r]  <=  c[t,k,r]  <=  capacity_max[k,r]
+        capacity_min[t,k,r]  <=  c[t,k,r]  <=  capacity_max[t,k,r]
 
     for all t, k, r at which c is no column with bounds of its own, and traffic and residual could leave the limits.
     Rows: at most T*K*R. Returns their indices, and the flat (T, K, R) index of the cell of each.
@@ -75,6 +75,6 @@ def add_limits(m: Mip, v: Columns, p: JointProblem, c: CapacityTerms) -> tuple[I
     cells = np.flatnonzero(may)
     row = np.full(T * K * R, -1)
     row[cells] = np.arange(len(cells))
-    lower, upper = (np.broadcast_to(b, (T, K, R)).ravel()[cells] for b in (p.capacity_min, p.capacity_max))
+    lower, upper = (b.ravel()[cells] for b in (p.capacity_min, p.capacity_max))
     rows = m.add_rows(len(cells), *c.entries(row.reshape(T, K, R)), lower=lower, upper=upper)
     return rows, cells

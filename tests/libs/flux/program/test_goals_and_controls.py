@@ -117,6 +117,27 @@ def test_shifts_of_the_ledger_are_read_until_the_first_step_ends(tmp_path):
     assert np.count_nonzero(shifts) == 2
 
 
+@pytest.mark.parametrize("rebalance", [True, False])
+@pytest.mark.parametrize("several", [(), [(0, 1, 0.5)]])
+def test_a_service_without_measurements_has_what_others_give_it_within_its_controls(rebalance, several):
+    words, models, inputs = random_world(5, several=several)
+    at = words.placement_service == 0
+    unknown = {"capacity": np.where(np.arange(6) == 0, 0.0, models.capacity)}
+    unknown |= {"modelled": np.arange(6) > 0, "baseline": np.where(at[:, None], 0.0, models.baseline)}
+    ledger, granted = inputs.ledger.copy(), np.full(inputs.ledger.shape, np.nan)
+    granted[:, 0, 0] = 20.0
+    ledger[:, 0, 1], ledger[1, 0, 2] = 10.0, 5.0
+    least, most = inputs.controls.capacity_min.copy(), inputs.controls.capacity_max.copy()
+    least[0, 3], most[0, 1] = 4.0, 7.0
+    services = np.where(np.arange(6) == 0, rebalance, inputs.controls.rebalance)
+    controls = replace(inputs.controls, capacity_min=least, capacity_max=most, rebalance=services)
+    inputs = replace(inputs, ledger=ledger, granted=granted, controls=controls)
+    world = words, replace(models, **unknown), inputs
+    _, plan = solve(world)
+    assert plan.capacity[:, 0] == pytest.approx(np.array([[20, 7, 0, 4], [20, 7, 5, 4]]), abs=1e-6)
+    assert plan.capacity[:, 6:].sum() == pytest.approx(0.0, abs=1e-6)
+
+
 def test_a_residual_that_the_owner_keeps_stays_and_others_shrink():
     world = random_world(4)
     p, kept = solve(world, controls=controlled(world, rebalance=np.zeros(6, bool)))
