@@ -197,9 +197,14 @@ class ServiceModels:
         return np.where(np.isnan(inputs.granted[0]), baseline, inputs.granted[0])
 
     def start_presence(self, inputs: PlanningInputs) -> Floats:
-        """Return the (P, R) presence with the shifts of other writers. A region gives no more than it has."""
-        left = np.maximum(self.presence + inputs.shifts, 0.0)
-        return np.asarray(left / left.sum(1, keepdims=True))
+        """Return the (P, R) presence with the shifts of other writers. A region gives no more than it has, and those
+        that take it in get as much less.
+        """
+        gives = np.minimum(np.maximum(-inputs.shifts, 0.0), self.presence)
+        takes = np.maximum(inputs.shifts, 0.0)
+        asked = takes.sum(1, keepdims=True)
+        takes *= np.divide(gives.sum(1, keepdims=True), asked, out=np.zeros_like(asked), where=asked > 0)
+        return self.presence - gives + takes
 
     def phi(self) -> Floats:
         """Return the (S, P) capacity that a service needs for 100 % of a product's traffic."""

@@ -105,6 +105,16 @@ def test_a_shift_of_others_is_where_the_traffic_starts():
     assert models.start_presence(beyond).sum(1) == pytest.approx(1.0)
 
 
+def test_a_region_that_gives_more_than_it_has_takes_nothing_from_others():
+    _, models, inputs = random_world(1, steps=1)
+    has = models.presence[0]
+    shifts = np.zeros_like(inputs.shifts)
+    shifts[0] = np.array([-2.0, 1.5, 0.5, 0.0]) * has[0]
+    start = models.start_presence(replace(inputs, shifts=shifts))
+    assert start[0] == pytest.approx([0.0, has[1] + 0.75 * has[0], has[2] + 0.25 * has[0], has[3]])
+    assert start[1:] == pytest.approx(models.presence[1:])
+
+
 def test_shifts_of_the_ledger_are_read_until_the_first_step_ends(tmp_path):
     folder = write_world(tmp_path / "world", traces=2)
     header = ["step", "product", "from_region", "to_region", "share"]
