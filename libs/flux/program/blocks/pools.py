@@ -50,11 +50,12 @@ def add_pools(m: Mip, v: Columns, p: JointProblem, c: CapacityTerms, g: GrowthTe
 def add_changes(m: Mip, v: Columns, p: JointProblem, c: CapacityTerms) -> Indices:
     """Capacity freed since the previous step is counted, and added capacity too if upsizes are priced.
 
-        c[t,k,r] - c[t-1,k,r] + down[t,k,r]  >=  0                          for all t, k, r;  c[0] = kappa
-        c[t,k,r] - c[t-1,k,r] + down[t,k,r] - up[t,k,r]  <=  0              likewise, if upsizes are priced
+        c[t,k,r] - c[t-1,k,r] + down[t,k,r] - up[t,k,r]  =  0               for all t, k, r;  c[0] = kappa
+
+    Without a price for upsizes `up` is no column, and the row says >= 0.
 
     kappa  (K, R)  the baseline
-    Rows: T*K*R, or twice that. Returns the first T*K*R.  Source: Flux, expressions 8 and 14.
+    Rows: T*K*R.  Source: Flux, expressions 8 and 14.
     """
     T, _, R, _, _, K = p.shape
     cell = np.arange(T * K * R).reshape(T, K, R)
@@ -67,10 +68,10 @@ def add_changes(m: Mip, v: Columns, p: JointProblem, c: CapacityTerms) -> Indice
         *c.entries(later, -1.0),
         (cell, v.down, 1.0),
     ]
-    freed = m.add_rows(cell.size, *entries, lower=before.ravel())
-    if v.up.size:
-        m.add_rows(cell.size, *entries, (cell, v.up, -1.0), upper=before.ravel())
-    return freed.reshape(T, K, R)
+    if v.up.size:  # a free excess of `up` over the upsizes would hide spare from the goals
+        entries.append((cell, v.up, -1.0))
+    upper = before.ravel() if v.up.size else np.inf
+    return m.add_rows(cell.size, *entries, lower=before.ravel(), upper=upper).reshape(T, K, R)
 
 
 def add_even_spare(m: Mip, v: Columns, p: JointProblem) -> None:

@@ -210,6 +210,15 @@ def test_upsizes_carry_and_reclaims_discount_what_past_cycles_did(upsized, downs
     assert (added + freed).sum() < again[0].sum() + again[1].sum()  # expensive services move less
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_upsizes_that_are_not_planned_hide_no_spare(seed):
+    words, models, inputs = random_world(seed)
+    inputs = replace(inputs, policy=FluxPolicy(executed_upsize_share=1.5), growth=np.zeros_like(inputs.growth))
+    p = joint_problem(words, models, inputs)
+    solved = plan_placement(p, inputs)
+    assert solved.solution.x[solved.joint.columns.s] == pytest.approx(solved.plan.spare, abs=1e-6)
+
+
 def test_a_service_that_changes_its_type_has_room_on_both_until_it_has_moved():
     words, models, inputs = random_world(3, types=2, steps=1, supply=1.3, several=[(0, 1, 0.5), (1, 0, 2.0)])
     kind = words.service_type[0]
