@@ -19,9 +19,11 @@ from libs.flux.program.region_loss import guard, simulate_losses
 from libs.mip.highs import Basis, Cancelled, Limits, Method, Solution, solve_lp
 
 SETTLED = 0.01
-"""Largest allowed error of a placement's growth in a settled plan, as a share of its service's growth. Growth should be
-in proportion to the capacity of the placements.
+"""Largest allowed error of a placement's growth in a settled plan, as a share of the growth granted to its service.
+Growth should be in proportion to the capacity of the placements.
 """
+NOISE = 1e-6
+"""Share of the growth asked for below which such an error is rounding noise."""
 TOTAL_SETTLED = 1e-3
 """Largest error of a service's assumed worldwide capacity in a settled plan, as a part of that capacity.
 
@@ -187,9 +189,10 @@ def _is_settled(p: JointProblem, joint: JointModel, x: Floats) -> tuple[bool, Fl
     total, taken = p.own(capacity).sum(2)[grows], joint.growth.total[grows]
     per_asked = p.ratio[:, None] / np.where(grows, p.growth, 1.0)[:, p.service, None]
     off = _counted_growth(p, joint.growth, capacity, withheld) - _exact_growth(p, capacity, withheld)
+    granted = (1.0 - withheld / np.where(grows, p.growth, 1.0))[:, p.service, None]
     least = (joint.growth.at(capacity, withheld) * per_asked).min(initial=0.0)
     same = (np.abs(total - taken) <= TOTAL_SETTLED * np.maximum(total, taken)).all() and least >= -TOTAL_SETTLED
-    return bool(same and np.abs(off * per_asked).max(initial=0.0) <= SETTLED), capacity, withheld
+    return bool(same and (np.abs(off * per_asked) <= SETTLED * granted + NOISE).all()), capacity, withheld
 
 
 def _outlasts_losses(p: JointProblem, plan: PlacementPlan) -> bool:

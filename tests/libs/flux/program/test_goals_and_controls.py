@@ -210,6 +210,14 @@ def test_upsizes_carry_and_reclaims_discount_what_past_cycles_did(upsized, downs
     assert (added + freed).sum() < again[0].sum() + again[1].sum()  # expensive services move less
 
 
+@pytest.mark.parametrize("seed", [0, 1, 5, 6])
+def test_the_small_part_of_growth_that_is_granted_follows_capacity(seed):
+    words, models, inputs = random_world(seed, supply=1.0)
+    growth, priority = 20 * inputs.growth, np.ones_like(inputs.growth)
+    _, plan = solve((words, models, inputs), growth=growth, growth_priority=priority)
+    assert plan.granted[growth > 0].min() < 0.1
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_upsizes_that_are_not_planned_hide_no_spare(seed):
     words, models, inputs = random_world(seed)
