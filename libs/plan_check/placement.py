@@ -56,7 +56,8 @@ def _step(
     keeps = (~controls.rebalance & ~shrinks)[:, None]
     yield from _where(step, "Negative", "is below 0", -np.minimum(np.minimum(c, g), 0.0), placed, named, R)
     yield from _where(step, "TrafficLost", "is not all placed", np.abs(x.sum(1) - asked)[:, None], 1.0, words.products)
-    least, most = inputs.presence_min * asked[:, None], inputs.presence_max * asked[:, None]
+    least = inputs.presence_min * asked[:, None]
+    most = np.minimum(inputs.presence_max, 1.0) * asked[:, None]  # without a limit: all of it
     yield from _where(
         step, "PresenceLimit", "leaves its limits", np.maximum(least - x, x - most), 1.0, words.products, R
     )

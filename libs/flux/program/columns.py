@@ -58,13 +58,14 @@ def add_columns(m: Mip, p: JointProblem) -> Columns:
     cost = p.policy
     turns = T - 1 if cost.oscillation > 0 else 0
     ups = T if cost.executed_upsize_share > 1 else 0
-    presence = p.traffic[:, :, None] * np.stack([p.presence_min, p.presence_max])[:, None]
+    whole, limited = p.traffic[:, :, None], np.isfinite(p.presence_max)
+    most = np.where(limited, whole * np.where(limited, p.presence_max, 0.0), np.inf)  # no limit on no traffic either
     r_lower, r_upper, r_cost, r_down_cell, r_down_max = _residual_columns(p)
     m.offset -= float((r_cost * r_lower).sum())  # the part that is kept costs nothing
     chosen = np.flatnonzero(~p.alone[p.service])
     withheld_of = np.flatnonzero((p.growth > 0) & np.isfinite(p.yielding))
     return Columns(
-        x=_block(m, (T, P, R), lower=presence[0], upper=presence[1]),
+        x=_block(m, (T, P, R), lower=whole * p.presence_min, upper=most),
         shift_up=_block(m, (T, P, R), cost=cost.e1_traffic_shift),
         shift_down=_block(m, (T, P, R), cost=cost.e1_traffic_shift),
         turn_up=_block(m, (turns, P, R), cost=cost.oscillation),

@@ -38,8 +38,9 @@ def add_region_loss(m: Mip, v: Columns, p: JointProblem, c: CapacityTerms, guard
     t, s, r, lost = guarded.losses.T
     now, after = guarded.traffic, diverted(guarded.traffic)[t, :, r, lost]  # (N, P), like all arrays below
     here, there, whole = now[t, :, r], now[t, :, lost], p.traffic[t]
-    f = whole / np.where(there < whole * (1 - EMPTY), whole - there, whole)
-    back = f * after / whole
+    left = np.where(there < whole * (1 - EMPTY), whole - there, whole)
+    left = np.where(left > 0, left, 1.0)  # a product without any traffic diverts none
+    f, back = whole / left, after / left
     row, load = np.arange(len(t))[:, None], p.load[s]
     m.add_rows(
         len(t),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from libs.domain.execution_plan import Phase
+from libs.domain.load_tests import LoadTests
 from libs.domain.world import FluxPolicy
 from libs.flux.execution.plan import plan_execution
 from libs.flux.program.placement import plan_placement
@@ -208,6 +209,20 @@ def test_upsizes_carry_and_reclaims_discount_what_past_cycles_did(upsized, downs
     assert left_over(p, plan) == pytest.approx(set_aside, abs=1e-6)
     again = changes(p, plain)
     assert (added + freed).sum() < again[0].sum() + again[1].sum()  # expensive services move less
+
+
+def test_a_product_that_ends_has_no_traffic_and_holds_nothing_up():
+    words, models, inputs = random_world(2, steps=2)
+    points = LoadTests(
+        service=np.zeros(8, np.int32),
+        throughput=np.linspace(100, 1000, 8),
+        utilisation=np.linspace(0.1, 0.9, 8),
+        utilisation_max=np.full(6, np.nan),
+    )
+    ends = np.where(np.arange(3) == 1, np.array([[0.0], [-1.0]]), 0.0)
+    p, plan = solve((words, models, inputs), traffic_growth=ends, load_tests=points)
+    assert p.load[0].any()
+    assert plan.traffic[:, 1].sum(1) == pytest.approx([1.0, 0.0], abs=1e-9)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 5, 6])
