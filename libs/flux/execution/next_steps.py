@@ -94,7 +94,7 @@ class _Tick:
         self.graph, self.progress, self.readings, self.terms, self.now_s = graph, progress, readings, terms, now_s
         self.frozen = frozen
         self.measure: list[int] = []
-        self.caps = shift_caps(graph, progress)
+        self.caps = capacity_shares(graph, progress)
 
     def changes(self) -> tuple[ActionProgress, ...]:
         graph, progress = self.graph, self.progress
@@ -133,6 +133,9 @@ class _Tick:
         asked = self._next_fraction(row) if self.graph.phase[position] == _SHIFT else 1.0
         if asked is None:
             return self._to(row, ActionState.HELD, note="CapacityNotThere")
+        if self.graph.phase[position] == _DOWNSIZE and self.caps[position] < 1.0:
+            before, after = float(self.graph.before[position]), float(self.graph.after[position])
+            row = replace(row, size=max(row.size, before - float(self.caps[position]) * (before - after)))
         return self._ask(row, asked)
 
     def _go_on(self, position: int) -> ActionProgress | None:
@@ -241,17 +244,19 @@ def bakes_until(graph: ExecutionGraph, progress: Progress, terms: Terms) -> Floa
     return found
 
 
-def shift_caps(graph: ExecutionGraph, progress: Progress) -> Floats:
-    """Return (N,) the largest fraction of each shift for which the capacity is there.
+def capacity_shares(graph: ExecutionGraph, progress: Progress) -> Floats:
+    """Return (N,) the largest fraction of each shift and downsize for which the capacity is there.
 
-    People may have made upsizes smaller. A shift goes as far as the least complete one of its upsizes.
+    People may have made upsizes smaller. An action goes as far as the least complete one of its upsizes. The upsize of
+    a downsize's own place does not count: it was for a while only.
     """
     caps = np.ones(len(graph.actions))
     planned = graph.after - graph.before
     edited = (progress.size < graph.after) & (planned > 0) & (graph.pool >= 0)
     if edited.any():
         share = np.where(edited, (progress.size - graph.before) / np.where(planned > 0, planned, 1.0), 1.0)
-        edges = (graph.phase[graph.waits_to] == _SHIFT) & edited[graph.waits_from]
+        edges = edited[graph.waits_from] & np.isin(graph.phase[graph.waits_to], (_SHIFT, _DOWNSIZE))
+        edges &= graph.earlier[graph.waits_to] != graph.waits_from
         np.minimum.at(caps, graph.waits_to[edges], share[graph.waits_from[edges]])
     return np.clip(caps, 0.0, 1.0)
 

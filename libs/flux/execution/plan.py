@@ -27,9 +27,10 @@ def plan_execution(
     A product's traffic goes from one region to another in a shift of its own. A shift waits for the upsizes of the
     services that serve the product in the region that it goes to. Products that change places go in an order
     (shift_order.py), and what a service needs on top for a while is an upsize and a downsize. A downsize waits for all
-    shifts, to and from its region, of the products that the service serves. Growth waits for all downsizes of its pool,
-    because expression 15 lends the room for growth to upsizes until then. It also waits for the upsize of its place,
-    because it comes on top of that.
+    shifts, to and from its region, of the products that the service serves. It also waits for the upsizes of the
+    service in its region, for a service may change its type where no traffic moves. Growth waits for all downsizes of
+    its pool, because expression 15 lends the room for growth to upsizes until then. It also waits for the upsize of its
+    place, because it comes on top of that.
 
     Resizes by less than SMALL are left out. A small downsize is left out only if the pool's spare covers it, so that
     there is room in every state.
@@ -58,6 +59,10 @@ class _Draft:
         upsizes = self._resizes(Phase.UPSIZE, sized > self.before, self.before, sized)
         shifts = self._shifts(upsizes, order)
         downsizes = self._resizes(Phase.DOWNSIZE, sized > reached, sized, reached)
+        upsized: dict[tuple[str | None, str | None], tuple[str, ...]] = {}
+        for a in upsizes:
+            upsized[a.service, a.region] = (*upsized.get((a.service, a.region), ()), a.action)
+        downsizes = [replace(a, waits_for=a.waits_for + upsized.get((a.service, a.region), ())) for a in downsizes]
         grown = self.plan.growth[0]
         grows = self._resizes(Phase.GROW, grown > self.small, reached, reached + grown)
         settled = self._settled(downsizes, {(a.region, a.hardware_type) for a in grows})

@@ -19,8 +19,8 @@ from libs.store.platform.database import Transaction
 from libs.store.tables import capacity_event_antecedents, capacity_events, execution_actions, plan_executions
 
 _A, _E, _P = execution_actions.c, capacity_events.c, plan_executions.c
-_NEEDS = {Phase.SHIFT: Phase.UPSIZE, Phase.DOWNSIZE: Phase.SHIFT}
-"""Phase -> the phase of the actions without which it must not happen. Other dependencies are about room only."""
+_NEEDS = {Phase.SHIFT: {Phase.UPSIZE}, Phase.DOWNSIZE: {Phase.UPSIZE, Phase.SHIFT}}
+"""Phase -> the phases of the actions without which it must not happen. Other dependencies are about room only."""
 
 
 def propose_action_events(
@@ -41,12 +41,12 @@ def propose_action_events(
     """
     proposals: list[Proposal] = []
     positions: list[int] = []
-    of_phase: dict[Phase, dict[str, int]] = {phase: {} for phase in Phase}
+    proposed: dict[str, tuple[Phase, int]] = {}  # action -> its phase and the position of its proposal
     for position, a in enumerate(actions):
         effect = effect_of(a)
         if effect is None:
             continue
-        needed = of_phase[_NEEDS[a.phase]] if a.phase in _NEEDS else {}
+        before = [proposed[name] for name in a.waits_for if name in proposed]
         proposals.append(
             Proposal(
                 effect=effect,
@@ -54,12 +54,12 @@ def propose_action_events(
                 reason=reason,
                 starts_at=now + timedelta(hours=a.start_h),
                 lead_time_h=a.lead_time_h,
-                follows=tuple([needed[b] for b in a.waits_for if b in needed]),
+                follows=tuple([at for phase, at in before if phase in _NEEDS.get(a.phase, ())]),
                 placement_plan_id=placement_plan_id,
                 action=a.action,
             )
         )
-        of_phase[a.phase][a.action] = len(positions)
+        proposed[a.action] = a.phase, len(positions)
         positions.append(position)
     if not proposals:
         return {}

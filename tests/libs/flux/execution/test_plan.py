@@ -57,8 +57,24 @@ def test_services_are_large_enough_before_traffic_comes_and_until_it_is_gone(pla
         if a.phase is Phase.SHIFT:
             assert {b.split("/")[0] for b in nx.ancestors(graph, a.action)} <= {"upsize", "shift"}
         if a.phase is Phase.DOWNSIZE and a.waits_for:
-            assert all(b.startswith("shift/") for b in a.waits_for)
+            assert all(b.startswith(("shift/", f"upsize/{a.service}/{a.region}/")) for b in a.waits_for)
     assert any(a.phase is Phase.GROW for a in execution.actions)
+
+
+def test_a_service_that_changes_its_type_keeps_the_old_one_until_the_new_one_serves():
+    words, models, inputs = random_world(1, services=3, supply=1.3, steps=1, several=[(0, 0, 1.0)])
+    kind = 1 - words.service_type[0]
+    words = replace(words, placement_type=np.array([*words.service_type, kind], np.int32))
+    plan = plan_placement(joint_problem(words, models, inputs), inputs).plan
+    capacity = models.start_baseline(inputs)[:1].copy()
+    capacity[0, 3], capacity[0, 0] = 0.5 * capacity[0, 0], 0.5 * capacity[0, 0]
+    plan = replace(plan, capacity=capacity, traffic=models.start_presence(inputs)[None], growth=0 * capacity)
+    actions = plan_execution(words, models, inputs, plan).actions
+    downsizes = [a for a in actions if a.phase is Phase.DOWNSIZE]
+    assert not any(a.phase is Phase.SHIFT for a in actions)
+    assert len(downsizes) == len(words.regions)
+    for a in downsizes:
+        assert a.waits_for == (f"upsize/service-0/{a.region}/{words.hardware_types[kind]}",)
 
 
 def exchange(room):

@@ -88,6 +88,18 @@ def test_a_downsize_does_not_take_what_the_upsize_before_it_left_out():
         assert leads_to(run, down) == (before, after)
 
 
+def test_a_downsize_gives_back_as_much_as_the_new_type_has_taken_over():
+    new = replace(resize("store", 0, 40), action="upsize/store/east/new", hardware_type="new")
+    run = begun(new, replace(DOWN, waits_for=(new.action,)))
+    run.command(Verb.EDIT, new.action, 10.0)
+    assert run.run() is ExecutionState.DONE
+    assert leads_to(run, DOWN) == (100, 90)
+    run = begun(new, replace(DOWN, waits_for=(new.action,)))
+    run.command(Verb.SKIP, new.action)
+    assert run.run() is ExecutionState.DONE
+    assert run.of(DOWN.action).state is ActionState.SKIPPED
+
+
 def test_growth_that_stays_is_not_taken_back_with_the_upsize_below_it():
     run = begun(UP, TOP)
     run.run()
