@@ -55,7 +55,8 @@ class _Draft:
         reached = self.before + self._worthwhile(self.target - self.before)
         sized = np.maximum(self.before, reached)
         order = self._order(sized, reached)
-        sized[: len(order.extra)] += order.extra  # the first placements are the services on their own types
+        worth = order.extra > SMALL * self.models.capacity[:, None]
+        sized[: len(order.extra)] += np.where(worth, order.extra, 0.0)  # the first placements: services on own types
         upsizes = self._resizes(Phase.UPSIZE, sized > self.before, self.before, sized)
         shifts = self._shifts(upsizes, order)
         downsizes = self._resizes(Phase.DOWNSIZE, sized > reached, sized, reached)
@@ -86,6 +87,7 @@ class _Draft:
             need=phi @ before,
             sized=self._own(sized) - residual,
             spare=np.maximum(held, used) - self._pooled(sized),
+            most=self.inputs.controls.capacity_max[: len(phi)] - sized[: len(phi)],
             kind=words.service_type,
             tolerance=2 * SMALL * self.models.capacity,
         )

@@ -37,6 +37,7 @@ def order_shifts(
     need: Floats,
     sized: Floats,
     spare: Floats,
+    most: Floats,
     kind: Indices,
     tolerance: Floats,
 ) -> ShiftOrder:
@@ -46,6 +47,7 @@ def order_shifts(
     need       (S, R) capacity for the present traffic
     sized      (S, R) capacity for traffic after the upsizes and before the downsizes
     spare      (H, R) capacity that pools have left after the upsizes
+    most       (S, R) capacity that services may get on top
     kind       (S,)   hardware type of each service
     tolerance  (S,)   excess that does not matter
 
@@ -68,7 +70,7 @@ def order_shifts(
             for i in chosen:
                 p, _, to, share = pairs[i]
                 coming[:, to] += phi[:, p] * share
-                _grant(extra, spare, np.maximum(0.0, coming[:, to] - (sized + extra)[:, to]), to, kind)
+                _grant(extra, spare, np.maximum(0.0, coming[:, to] - (sized + extra)[:, to]), to, most, kind)
         for i in chosen:
             p, _, to, _ = pairs[i]
             waits[i] = tuple(j for j in gone[to] if (phi[:, p] * phi[:, pairs[j][0]] > 0).any())
@@ -102,9 +104,10 @@ def _least_lacking(now: Floats, phi: Floats, pairs: Sequence[Pair], left: Sequen
     return min(left, key=lacking)
 
 
-def _grant(extra: Floats, spare: Floats, lacking: Floats, region: int, kind: Indices) -> None:
-    """Give services what they lack in a region, as far as their pools have it."""
+def _grant(extra: Floats, spare: Floats, lacking: Floats, region: int, most: Floats, kind: Indices) -> None:
+    """Give services what they lack in a region, as far as their pools have it and people allow it."""
     for s in np.flatnonzero(lacking > 0).tolist():
-        given = min(float(lacking[s]), max(0.0, float(spare[kind[s], region])))
+        free = min(float(spare[kind[s], region]), float(most[s, region] - extra[s, region]))
+        given = min(float(lacking[s]), max(0.0, free))
         extra[s, region] += given
         spare[kind[s], region] -= given

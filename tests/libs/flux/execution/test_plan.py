@@ -161,6 +161,28 @@ def test_the_room_of_a_pool_bounds_what_an_exchange_gets_on_top():
     assert planned < upsized(execution) < upsized(plan_execution(*exchange(room=2.0)))
 
 
+def test_an_exchange_gives_no_service_more_than_its_controls_allow():
+    words, models, inputs, plan = exchange(room=2.0)
+    most = np.maximum(models.baseline, plan.capacity[0])
+    controls = replace(inputs.controls, capacity_max=most)
+    execution = plan_execution(words, models, replace(inputs, controls=controls), plan)
+    for a in execution.actions:
+        if a.service is not None:
+            at = words.services.tolist().index(a.service), words.regions.tolist().index(a.region)
+            assert a.after <= most[at] + 1e-9
+
+
+def test_an_exchange_leaves_out_what_is_too_small_to_matter():
+    words, models, inputs, plan = exchange(room=1.0)
+    most = np.maximum(models.baseline, plan.capacity[0])
+    supply = most.sum(0)[None, None] + 0.5 * SMALL * models.capacity.min()
+    execution = plan_execution(words, models, replace(inputs, supply=supply), plan)
+    sizes = dict(zip(words.services.tolist(), models.capacity.tolist(), strict=True))
+    resizes = [a for a in execution.actions if a.service is not None]
+    assert resizes
+    assert all(abs(a.after - a.before) >= SMALL * sizes[a.service] for a in resizes)
+
+
 def test_changes_too_small_to_matter_are_left_out_where_there_is_room(planned):
     words, models, inputs, _, solved, _ = planned
     capacity = models.capacity[words.placement_service][:, None]
