@@ -53,6 +53,10 @@ def load_vocabulary(source: Source) -> Vocabulary:
     services.unique("service", code.astype(np.int64), "this service")
     regions, _ = supply.codes("region")
     types, _ = supply.codes("hardware_type")
+    for table, found, what in ((services, names, "service"), (supply, regions, "region")):
+        if not len(found):
+            problems.add(table.file, f"names no {what}, so there is nothing to plan")
+    problems.raise_any()
     kind = services.known("hardware_type", types, "hardware type")
     problems.raise_any()
     order = np.argsort(code)

@@ -163,6 +163,13 @@ def test_a_whole_world_is_put_and_checked_as_a_whole(client, world):
     assert "not a step of supply" in errors(put(client, "growth", rows))["growth[0].step"]
 
 
+@pytest.mark.parametrize(("name", "what"), [("services", "names no service"), ("supply", "names no region")])
+def test_a_world_of_nothing_is_refused(client, world, name, what):
+    put_world(client, world)
+    answer = put(client, name, [])
+    assert (answer.status_code, what in answer.json()["detail"]) == (422, True)
+
+
 def test_what_a_put_makes_wrong_elsewhere_is_a_warning(client, world):
     put_world(client, world)
     services = client.get("/v1/planning-inputs/services").json()["items"]
