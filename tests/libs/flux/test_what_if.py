@@ -46,6 +46,7 @@ def test_a_lost_region_serves_nothing_and_the_difference_says_what_is_lacking(wo
     assert gone
     assert all(one["with"] < one["without"] for one in gone)
     assert {one["reason"] for one in found["impossible"]} >= {"SupplyLacking"}
+    assert not any(one["message"].startswith("region-1 lacks") for one in found["impossible"])
     assert all(one["message"] for one in found["impossible"])
 
 
