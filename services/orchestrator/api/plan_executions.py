@@ -123,7 +123,8 @@ class ExecutionActionOut(ResponseModel):
     before: float = Field(description="Capacity before the action; 0 for a shift")
     after: float = Field(description="Planned capacity; for a shift, the share of the product's traffic")
     size: float = Field(
-        description="Capacity or share that the action leads to: the planned one, unless a person edited it"
+        description="Capacity or share that the action leads to: the planned one, unless a person edited it. If people "
+        "changed or skipped an earlier resize of its place, its change from `before` comes on top of what is there"
     )
     approval: list[str] = Field(
         description="Reasons for which a person must approve the action; empty: no approval is needed"
