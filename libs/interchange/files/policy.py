@@ -42,7 +42,10 @@ def load_policy(source: Source, problems: Problems, absent: RegionPolicy = AS_TH
 
 def load_flux_policy(source: Source, problems: Problems) -> FluxPolicy:
     """Return a world's policy; absent keys take their defaults."""
-    return _load(source, problems, FluxPolicy())
+    policy = _load(source, problems, FluxPolicy())
+    if not 0 < policy.utilisation_max <= 1:
+        problems.add(FILE, "is a share and must be above 0 and at most 1", field="utilisation_max")
+    return policy
 
 
 def dump_policy(policy: RegionPolicy) -> bytes:

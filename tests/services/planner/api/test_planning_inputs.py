@@ -163,6 +163,14 @@ def test_a_whole_world_is_put_and_checked_as_a_whole(client, world):
     assert "not a step of supply" in errors(put(client, "growth", rows))["growth[0].step"]
 
 
+@pytest.mark.parametrize("share", [0.0, 80.0])
+def test_the_default_limit_of_load_tests_is_a_share(client, world, share):
+    put_world(client, world)
+    answer = put(client, "policy", [{"utilisation_max": share}])
+    assert (answer.status_code, "above 0 and at most 1" in answer.json()["detail"]) == (422, True)
+    assert put(client, "policy", [{"utilisation_max": 0.8}]).status_code == 200
+
+
 @pytest.mark.parametrize(("name", "what"), [("services", "names no service"), ("supply", "names no region")])
 def test_a_world_of_nothing_is_refused(client, world, name, what):
     put_world(client, world)
