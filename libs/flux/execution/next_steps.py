@@ -230,9 +230,13 @@ def ready_actions(graph: ExecutionGraph, progress: Progress) -> Bools:
 
 def unmet(graph: ExecutionGraph, progress: Progress) -> Ints:
     """Return (N,) the number of actions that each action still waits for."""
+    return np.bincount(graph.waits_to[~met(graph, progress)], minlength=len(graph.actions))
+
+
+def met(graph: ExecutionGraph, progress: Progress) -> Bools:
+    """Return (E,) which dependencies hold nothing up any more."""
     done, skipped = progress.is_in(ActionState.DONE), progress.is_in(ActionState.SKIPPED)
-    met = done[graph.waits_from] | (_met_by_skip(graph) & skipped[graph.waits_from])
-    return np.bincount(graph.waits_to[~met], minlength=len(graph.actions))
+    return done[graph.waits_from] | (_met_by_skip(graph) & skipped[graph.waits_from])
 
 
 def bakes_until(graph: ExecutionGraph, progress: Progress, terms: Terms) -> Floats:

@@ -11,7 +11,7 @@ from libs.domain.execution_plan import Phase
 from libs.domain.execution_progress import ExecutionGraph, Progress
 from libs.domain.plan_execution import FINAL, IN_FLIGHT, ActionState, ExecutionState, Terms
 from libs.flux.execution.freezes import Frozen
-from libs.flux.execution.next_steps import bakes_until, ready_actions
+from libs.flux.execution.next_steps import bakes_until, met, ready_actions
 from libs.plan_check.execution_room import fitting_starts
 
 
@@ -31,7 +31,7 @@ class Waits:
         self._baked_s: Floats = bakes_until(graph, progress, terms)
         self._frozen = frozen
         self._bake_s = terms.bake_s
-        self._done: Bools = progress.is_in(ActionState.DONE)
+        self._met: Bools = met(graph, progress)
         ready = np.flatnonzero(ready_actions(graph, progress))
         self._no_room = frozenset(ready[~fitting_starts(graph, progress, ready)].tolist())
 
@@ -59,8 +59,8 @@ class Waits:
                 return (*found, "bake time") if self._now_s < row.since_s + self._bake_s else (*found, "gate")
         found += ["approval"] if row.state is ActionState.AWAITING_APPROVAL else []
         first, last = np.searchsorted(self._graph.waits_to, (position, position + 1))
-        before = self._graph.waits_from[first:last]
-        found += [f"action {self._graph.actions[i].action}" for i in before.tolist() if not self._done[i]]
+        before = self._graph.waits_from[first:last][~self._met[first:last]]
+        found += [f"action {self._graph.actions[i].action}" for i in before.tolist()]
         if not found and action.phase is Phase.DOWNSIZE and self._baked_s[position] > self._now_s:
             found.append("bake time")
         return (*found, "room") if position in self._no_room else tuple(found)

@@ -7,10 +7,12 @@ import pytest
 from libs.domain.action_outcome import Answer, Outcome
 from libs.domain.execution_plan import Phase
 from libs.domain.plan_execution import ActionState, ExecutionState, Verb
+from libs.flux.execution.freezes import frozen_actions
 from libs.flux.execution.graph import execution_graph
 from libs.flux.execution.plan import scheduled
 from libs.flux.execution.real_sizes import real_sizes
 from libs.flux.execution.reverse import reverse_actions
+from libs.flux.execution.waits import Waits
 from tests.builders.execution import TERMS, Execution, pools_of, resize
 
 UP = resize("store", 10, 15)
@@ -115,3 +117,15 @@ def test_places_are_apart():
     run = begun(DOWN, replace(GROW, service="other", action="grow/other"))
     run.command(Verb.SKIP, DOWN.action)
     assert leads_to(run, replace(GROW, action="grow/other")) == (60, 65)
+
+
+def test_growth_does_not_say_that_it_waits_for_what_was_skipped():
+    actions = scheduled([UP, TOP], 1).actions
+    used, room = pools_of(actions)
+    run = Execution(actions, graph=execution_graph(actions, used, dict.fromkeys(room, 10.0)))
+    run.command(Verb.START)
+    run.command(Verb.SKIP, UP.action)
+    run.tick()
+    frozen = frozen_actions(run.graph, run.progress, run.calendar, run.now_s)
+    waits = Waits(run.graph, run.state, run.progress, run.terms, run.now_s, frozen)
+    assert waits.of(actions.index(next(a for a in actions if a.phase is Phase.GROW))) == ("room",)
