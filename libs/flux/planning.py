@@ -47,7 +47,7 @@ def plan_world(
     """Return a plan and its execution plan. Both have passed their checks. `entering` is called with the name of each
     phase as it begins.
 
-    Raises NoPlanError, StoppedError or PlanRefusedError.
+    Raises NoPlanError, StoppedError, UnsolvedError or PlanRefusedError.
     """
     entering("solve")
     problem = joint_problem(words, models, inputs)

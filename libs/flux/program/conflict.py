@@ -44,6 +44,10 @@ def conflict_of(words: Vocabulary, inputs: PlanningInputs, p: JointProblem, join
             f"{words.hardware_types[words.placement_type[k]]} in {words.regions[r]}, step {inputs.step[t]}"
             + (f" (set for: {reason})" if reason else "")
         )
+    if not said:
+        return (
+            "No plan was found, although no limit would have to give: look for an amount of the inputs in another unit."
+        )
     more = [f"and {len(said) - SHOWN_MAX} more"] if len(said) > SHOWN_MAX else []
     return "No plan respects all limits at once. The least that would have to give:\n  " + "\n  ".join(
         said[:SHOWN_MAX] + more

@@ -52,6 +52,10 @@ class StoppedError(RuntimeError):
     """The caller or a limit stopped the solver before it had a plan."""
 
 
+class UnsolvedError(RuntimeError):
+    """The solver gave up by itself. It does so where numbers of the inputs are too far apart."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Solved:
     """A placement plan, with the last linear program that was solved for it (`joint`) and the solution of that program.
@@ -94,7 +98,7 @@ def plan_placement(
 
     method   None: dual simplex for at most SIMPLEX_ROWS_MAX rows, else interior point
 
-    Raises NoPlanError or StoppedError.
+    Raises NoPlanError, StoppedError or UnsolvedError.
     """
     limits = limits or Limits()
     total, share = _expected_total(p), _shares(p, np.broadcast_to(p.kappa, (p.shape[0], *p.kappa.shape)))
@@ -114,8 +118,13 @@ def plan_placement(
         build_cpu_s, solve_cpu_s = build_cpu_s + built_cpu - began_cpu, solve_cpu_s + time.process_time() - built_cpu
         if solution.infeasible:
             raise NoPlanError(joint)
-        if solution.x is None or not solution.optimal:
+        if solution.limited:
             raise StoppedError(f"stopped without a plan ({solution.status})")
+        if solution.x is None or not solution.optimal:
+            raise UnsolvedError(
+                f"The solver found no plan ({solution.status}). Some amounts of the inputs are too far apart for it: "
+                "look for one in another unit, in supply, growth, ledger, load_tests or policy."
+            )
         settled, capacity, withheld = _is_settled(p, joint, solution.x)
         plan = extract_plan(p, inputs, joint, solution.x, exact=not settled)
         outlasts = _outlasts_losses(p, plan)

@@ -12,7 +12,7 @@ from rich.progress import BarColumn, DownloadColumn, TaskID, TextColumn, TimeEla
 from rich.progress import Progress as Bar
 
 from libs.flux.models.cost_models import CostModelError
-from libs.flux.program.placement import NoPlanError, StoppedError
+from libs.flux.program.placement import NoPlanError, StoppedError, UnsolvedError
 from libs.flux.report.review import review_of
 from libs.flux.report.summary import plan_document
 from libs.interchange.files.atomic import replacing
@@ -106,7 +106,7 @@ def _failing() -> Iterator[None]:
         yield
     except (NoPlanError, PlanRefusedError) as error:
         raise CliFailure(str(error), status=EXIT_NOT_POSSIBLE) from error
-    except (InterchangeError, CostModelError, StoppedError, TooManyServicesError, OSError) as error:
+    except (InterchangeError, CostModelError, StoppedError, UnsolvedError, TooManyServicesError, OSError) as error:
         raise CliFailure(str(error)) from error
 
 

@@ -69,7 +69,7 @@ def make_plan(
     """Plan a world, and check the plan before returning it. The models come from the file `model` or from `made`;
     without both they are fitted now.
 
-    Raises InterchangeError, NoPlanError, StoppedError, PlanRefusedError.
+    Raises InterchangeError, NoPlanError, StoppedError, UnsolvedError, PlanRefusedError.
     """
     source = open_world(world)
     words = load_vocabulary(source)

@@ -63,7 +63,7 @@ class PlanRunOut(ResponseModel):
     report: dict[str, Any] | None = Field(description="Measurements, models, decisions, and seconds by phase")
     reason: str | None = Field(
         description="Why there is no plan: MissingInputs, BadInputs, BadWhatIf, NothingMeasured, CostModel, "
-        "NoPlan, PlanRefused, RegionUnknown, OutOfTime, StalePlan, Crashed"
+        "NoPlan, PlanRefused, RegionUnknown, OutOfTime, Unsolved, StalePlan, Crashed"
     )
     error: str | None
     bundle: str | None = Field(

@@ -20,7 +20,7 @@ from libs.domain.world import ServiceModels
 from libs.flux.models.cost_models import CostModelError
 from libs.flux.models.service_models import fit_service_models
 from libs.flux.planning import Planned, plan_world
-from libs.flux.program.placement import NoPlanError, StoppedError
+from libs.flux.program.placement import NoPlanError, StoppedError, UnsolvedError
 from libs.flux.report.headroom import headroom_document
 from libs.flux.report.summary import models_document
 from libs.flux.report.what_if import difference_document
@@ -121,6 +121,8 @@ class MakePlacementPlan:
             return self._finish(run, PlanRunStatus.FAILED, "CostModel", str(cost_model))
         except NoPlanError as no_plan:
             return self._finish(run, PlanRunStatus.FAILED, "NoPlan", str(no_plan))
+        except UnsolvedError as unsolved:
+            return self._finish(run, PlanRunStatus.FAILED, "Unsolved", str(unsolved))
         except PlanRefusedError as refused:
             return self._finish(run, PlanRunStatus.FAILED, "PlanRefused", str(refused))
         except StalePlan as stale:

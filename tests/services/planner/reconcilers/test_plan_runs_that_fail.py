@@ -50,6 +50,26 @@ def test_no_plan_possible_says_what_would_have_to_give(client, planner, ask, wor
     assert "store would need" in found["error"]
 
 
+def test_amounts_that_are_too_far_apart_do_not_ask_for_more_time(client, planner, ask, world):
+    put_world(client, world)
+    rows = client.get("/v1/planning-inputs/supply").json()["items"]
+    assert put(client, "supply", [row | {"capacity": 1e15} for row in rows]).status_code == 200
+    run = ask()
+    assert planner().reconcile() is PlanRunStatus.FAILED
+    found = look(client, run)
+    assert found["reason"] == "Unsolved"
+    assert "another unit" in found["error"]
+
+
+def test_no_plan_names_a_unit_where_no_limit_would_have_to_give(client, planner, ask, world):
+    put_world(client, world)
+    rows = [{"step": 1, "service": "store", "hardware_type": "compute", "capacity": 1e14}]
+    assert put(client, "growth", rows).status_code == 200
+    run = ask()
+    assert planner().reconcile() is PlanRunStatus.FAILED
+    assert "another unit" in look(client, run)["error"]
+
+
 def test_a_run_that_breaks_is_tried_again_and_then_given_up(client, planner, ask, world):
     put_world(client, world)
     first, second = ask(), ask(dry_run=True)
