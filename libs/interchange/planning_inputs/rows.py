@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from typing import Any
 
 from libs.interchange.files.bounds import NAME_CHARACTERS_MAX
@@ -32,7 +33,8 @@ def checked_rows(table: InputTable, rows: Sequence[Row], *, minute_zero: datetim
     require_few(table, len(rows))
     if table.one_row and len(rows) != 1:
         raise InterchangeError([Problem(table.name, None, None, f"has one row; these are {len(rows)}")])
-    known, found, seen = table.known, [], set()
+    known, seen = table.known, set()
+    found: list[Row] = []
     for number, row in enumerate(rows):
         if problems.full:  # no further problem is reported, and each costs a search for the nearest name
             break
@@ -41,6 +43,10 @@ def checked_rows(table: InputTable, rows: Sequence[Row], *, minute_zero: datetim
             message = f"there is no such column: {hint(str(name), known)}"
             problems.add(table.name, message, row=number, field=str(name)[:100])
         found.append({column.name: _cell(table, column, given, number, problems) for column in table.columns})
+        for before, after in pairwise(table.ascending):
+            first, then = found[-1][before], found[-1][after]
+            if first is not None and then is not None and then < first:
+                problems.add(table.name, f"is before {before}", row=number, field=after)
         key = tuple(found[-1][name] for name in table.key)
         if table.key and key in seen:
             problems.add(table.name, "appears twice: " + ", ".join(map(str, key)), row=number, field=table.key[-1])

@@ -33,12 +33,15 @@ class InputColumn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputTable:
-    """One planning input. No two rows have the same `key`; () allows equal rows. `one_row` requires exactly one."""
+    """One planning input. No two rows have the same `key`; () allows equal rows. `one_row` requires exactly one. In a
+    row the values of the columns `ascending` do not fall.
+    """
 
     name: str
     columns: tuple[InputColumn, ...]
     key: tuple[str, ...]
     one_row: bool = False
+    ascending: tuple[str, ...] = ()
 
     @property
     def known(self) -> dict[str, InputColumn]:
@@ -174,6 +177,7 @@ _TABLES = (
         name="events",
         columns=(*_name("region", "kind", optional=True), _time("start"), _time("end")),
         key=(),
+        ascending=("start", "end"),
     ),
     InputTable(
         name="policy",

@@ -219,6 +219,12 @@ def test_minutes_need_to_know_when_they_began(client):
     assert "time zone" in errors(put(client, "events", [{"start": "2026-11-02", "end": "x"}]))["events[0].start"]
 
 
+def test_an_event_does_not_end_before_it_starts(client):
+    row = {"region": "north", "kind": "drill", "start": "2026-11-02T10:00:00Z", "end": "2026-11-02T09:00:00Z"}
+    assert errors(put(client, "events", [row]))["events[0].end"] == "is before start"
+    assert put(client, "events", [row | {"end": row["start"]}]).status_code == 200
+
+
 @pytest.mark.parametrize("start", ["9999-12-31T23:59:59-23:59", "0001-01-01T00:00:00+23:59"])
 def test_moments_outside_of_all_years_are_named(client, start):
     row = {"region": "north", "kind": "drill", "start": start, "end": "2026-11-02T08:00:00Z"}
