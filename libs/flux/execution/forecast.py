@@ -52,13 +52,15 @@ def forecast(
     begins = np.where(np.isnan(began_s), np.where(ended, ends, progress.since_s), began_s)
     begins = np.where(begun, begins, now_s)
     estimate_s = np.array([action.estimate_h for action in graph.actions]) * _HOUR_S
-    bake_s = np.where(graph.phase == PHASE_CODE[Phase.DOWNSIZE], terms.downsize_bake_s, 0.0)
+    bakes = graph.phase[graph.waits_from] == PHASE_CODE[Phase.SHIFT]
+    bakes &= graph.phase[graph.waits_to] == PHASE_CODE[Phase.DOWNSIZE]
+    bake_s = np.where(bakes, terms.downsize_bake_s, 0.0)
     open_ = ~ended & ~begun
     ends = np.where(ended, ends, np.maximum(now_s, begins + estimate_s))
     while True:  # as often as the longest way through the graph has actions
         latest = np.full(len(begins), -np.inf)
-        np.maximum.at(latest, graph.waits_to, ends[graph.waits_from])
-        later = np.where(open_, np.maximum(begins, latest + bake_s), begins)
+        np.maximum.at(latest, graph.waits_to, ends[graph.waits_from] + bake_s)
+        later = np.where(open_, np.maximum(begins, latest), begins)
         if (later == begins).all():
             break
         begins = later

@@ -45,6 +45,14 @@ def test_every_action_comes_after_those_that_it_waits_for():
         execution.tick(900.0)
 
 
+def test_a_downsize_bakes_after_shifts_alone():
+    new = Action(action="up", phase=Phase.UPSIZE, service="a", region="e", hardware_type="new", after=5.0, estimate_h=2)
+    old = replace(new, action="down", phase=Phase.DOWNSIZE, hardware_type="old", before=5.0, after=0.0)
+    execution = Execution((new, replace(old, waits_for=("up",))))
+    execution.command(Verb.START)
+    assert foretold(execution).begins_s[1] == execution.now_s + 2 * HOUR_S
+
+
 def test_the_critical_path_leads_to_the_last_action():
     execution = Execution(two_products())
     found = foretold(execution)
