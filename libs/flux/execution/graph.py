@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from libs.domain.arrays import Indices
-from libs.domain.execution_plan import Action
+from libs.domain.execution_plan import Action, Phase
 from libs.domain.execution_progress import PHASE_CODE, ExecutionGraph, Pool
 from libs.domain.freeze import Scope, scopes_of
 
@@ -47,7 +47,8 @@ def _earlier(actions: Sequence[Action]) -> Indices:
         if a.service is not None:
             place = a.service, a.region, a.hardware_type
             found[i] = last.get(place, -1)
-            last[place] = i
+            if a.phase is not Phase.GROW:  # growth comes last; older plans list it before the upsize of its place
+                last[place] = i
     return found
 
 

@@ -113,6 +113,12 @@ def test_growth_that_stays_is_not_taken_back_with_the_upsize_below_it():
     assert leads_to(back, actions[1]) == (17, 12)
 
 
+def test_an_upsize_of_an_older_plan_does_not_follow_the_growth_that_is_listed_before_it():
+    run = begun(UP, replace(TOP, waits_for=()))
+    assert [a.phase for a in run.graph.actions] == [Phase.GROW, Phase.UPSIZE]
+    assert leads_to(run, UP) == (10, 15)
+
+
 def test_places_are_apart():
     run = begun(DOWN, replace(GROW, service="other", action="grow/other"))
     run.command(Verb.SKIP, DOWN.action)
