@@ -13,8 +13,8 @@ class Reason:
 
     name        the name of the spec
     containers  the number of these containers
-    least       the smallest growth by a move to one of them: of the excess of a constraint, or of the weighted cost of
-                a goal
+    least       the smallest growth by a move to one of them: of the excess of a constraint (MoveExplained.over_by),
+                or of the weighted cost of a goal
     least_in    the container with the smallest growth
     """
 

@@ -54,10 +54,8 @@ class Explainer:
                 continue
             asked = self._move(o, c, every=False)
             if not asked.allowed:
-                worst = max(
-                    (one for one in asked.changes if one.term.name in asked.forbidden_by), key=lambda one: one.change
-                )
-                forbidden.setdefault(worst.term.name, []).append((worst.change, c))
+                by, name = max(zip(asked.over_by, asked.forbidden_by, strict=True), key=lambda one: one[0])
+                forbidden.setdefault(name, []).append((by, c))
             elif asked.verdict > 0:
                 most = dearest(asked.changes)
                 dearer.setdefault(most.term.name, []).append((most.counts, c))
@@ -79,29 +77,32 @@ class Explainer:
         after = self._now if stays else self._now + self._terms.change(self._state, who, to)
         found = changes(self._terms.all, self._now, after, self._terms.reached)
         allowed = stays or bool(try_moves(self._program.tables, self._strict, who, to, False))
+        forbidding = () if allowed else self._forbidding(o, c, found, every)
         return MoveExplained(
             object=self.problem.objects.name(o),
             source=self.problem.containers.name(int(self.assignment[o])),
             target=self.problem.containers.name(c),
             changes=found,
-            forbidden_by=() if allowed else self._forbidding(o, c, found, every),
+            forbidden_by=tuple(name for name, _ in forbidding),
+            over_by=tuple(by for _, by in forbidding),
             verdict=verdict(found),
         )
 
-    def _forbidding(self, o: int, c: int, found: tuple[TermChange, ...], every: bool) -> tuple[str, ...]:
-        """Return the names of the hard constraints that forbid the move of object `o` to container `c`.
+    def _forbidding(self, o: int, c: int, found: tuple[TermChange, ...], every: bool) -> tuple[tuple[str, float], ...]:
+        """Return the hard constraints that forbid the move of object `o` to container `c`, by name, and by how much.
 
         A hard constraint forbids the move if an element of its excess grows. Without `every`, return only
         constraints with a growing total excess, if there are any.
 
         found  the change of each term by the move
         """
-        grown = tuple(one.term.name for one in found if one.term.hard and one.changed and one.change > 0)
-        if grown and not every:
-            return grown
-        after = self.assignment.copy()
-        after[o] = c
-        return tuple(self._terms.all[k].name for k in self._terms.growing(self.assignment, after))
+        grown = {k: one.change for k, one in enumerate(found) if one.term.hard and one.changed and one.change > 0}
+        if every or not grown:
+            after = self.assignment.copy()
+            after[o] = c
+            elements = self._terms.growing(self.assignment, after)
+            grown = {k: grown.get(k, by) for k, by in elements.items()}
+        return tuple((self._terms.all[k].name, by) for k, by in grown.items())
 
     def _reasons(self, found: dict[str, list[tuple[float, int]]]) -> tuple[Reason, ...]:
         """Return a Reason for each spec in `found`, the spec with the most containers first.

@@ -13,6 +13,8 @@ class MoveExplained:
 
     changes       the change of every constraint and goal
     forbidden_by  the hard constraints that would break, or get worse in some element
+    over_by       for each of them, the growth of its total excess; if the total does not grow, because other elements
+                  shrink, the growth of the elements that get worse
     verdict       -1: the objective would be better; 1: it would be worse; 0: it would be the same
     """
 
@@ -21,6 +23,7 @@ class MoveExplained:
     target: str
     changes: tuple[TermChange, ...]
     forbidden_by: tuple[str, ...]
+    over_by: tuple[float, ...]
     verdict: int
 
     @property

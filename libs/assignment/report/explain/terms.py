@@ -61,15 +61,18 @@ class Terms:
         count = self._program.levels
         return np.asarray(state.part[count : count + len(self.all)].copy())
 
-    def growing(self, before: Ints, after: Ints) -> list[int]:
-        """Return the numbers of the hard constraints with an element that is larger in `after` than in `before`."""
+    def growing(self, before: Ints, after: Ints) -> dict[int, float]:
+        """Return the numbers of the hard constraints with elements that are larger in `after` than in `before`, and
+        the sum of the growth of these elements.
+        """
         was, now = (compute(self.graph, self.problem.initial, one) for one in (before, after))
-        found = set()
+        found: dict[int, float] = {}
         for one in self._cells:
             if self.all[one.level].hard:
                 cell = self.graph.cells[one.cell]
-                grown = now[one.cell].y - was[one.cell].y
-                most = grown.max(initial=0.0) if cell.dense else grown.data.max(initial=0.0)
-                if most > tolerance_of(cell, self._reaches[one.cell]):
-                    found.add(one.level)
-        return sorted(found)
+                change = now[one.cell].y - was[one.cell].y
+                growth = change if cell.dense else change.data
+                growth = growth[growth > tolerance_of(cell, self._reaches[one.cell])]
+                if len(growth):
+                    found[one.level] = found.get(one.level, 0.0) + float(growth.sum()) * one.weight
+        return dict(sorted(found.items()))

@@ -152,7 +152,9 @@ def test_one_element_that_grows_forbids_though_others_fall_by_more() -> None:
     said = Explainer(problem).move(0, 1)
     assert said.changes[0].change == -2
     assert said.forbidden_by == ("CapacitySpec",)
-    assert Explainer(problem).unplaced(0).forbidden[0].name == "CapacitySpec"
+    assert said.over_by == (1.0,)  # the growth in container 1, and not the fall of the total
+    (reason,) = Explainer(problem).unplaced(0).forbidden
+    assert (reason.name, reason.least) == ("CapacitySpec", 1.0)
 
 
 def test_two_assignments_are_compared_term_by_term() -> None:
