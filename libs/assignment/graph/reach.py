@@ -103,7 +103,8 @@ def _value(cell: Cell, inside: Reach) -> Reach:
     if cell.function == LOG:
         return Reach(*(float(np.log1p(each)) for each in inside))
     if cell.function == POWER:
-        return Reach(*(each**cell.parameter for each in inside))
+        with np.errstate(over="ignore"):  # an infinite value is refused later, with its spec
+            return Reach(*(float(np.power(each, cell.parameter)) for each in inside))
     return inside
 
 

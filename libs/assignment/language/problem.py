@@ -15,7 +15,7 @@ from libs.assignment.language.arrays import Floats, Ints, checked_indices, finit
 from libs.assignment.language.columns import dense
 from libs.assignment.language.dimension import ByItem, Dimension
 from libs.assignment.language.errors import BadValues, ModelError, UnknownName
-from libs.assignment.language.expressions.expression import Expression
+from libs.assignment.language.expressions.expression import Expression, expression_of
 from libs.assignment.language.given import aligned, indices_of, one_by_one, values_of
 from libs.assignment.language.labels import Labels, Names
 from libs.assignment.language.matrices import csr
@@ -203,7 +203,9 @@ class Problem:
         if not (priority >= 0 and float(priority).is_integer()):
             raise BadValues(f"{spec.where}: priority = {priority}; expected a whole number, 0 or more")
         with _naming(spec):
-            cost = spec.cost(self)
+            cost = expression_of(spec.cost(self))
+            if cost.shape != (1, 1):
+                raise BadValues(f"a cost of shape {cost.shape}; expected (1, 1), as total() gives")
         scale = (spec.scale(self) if normalise else 1.0) or 1.0
         if not (math.isfinite(scale) and scale > 0):
             raise BadValues(
@@ -224,6 +226,9 @@ class Problem:
             raise BadValues(f"{spec.where}: weight = {weight!r}; expected a finite number above 0")
         with _naming(spec):
             excess = spec.excess(self)
+            if not isinstance(excess, list | tuple):
+                raise BadValues(f"an excess {excess!r}; expected a tuple of expressions, such as (expression,)")
+            excess = tuple(expression_of(part) for part in excess)
         self.constraints.append(Constraint(spec=spec, excess=excess, hard=hard, weight=weight))
 
     def _new(self, noun: str, name: str, known: Mapping[str, object]) -> None:

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 
 from libs.assignment.language.arrays import Floats, Ints
-from libs.assignment.language.expressions.expression import Expression, Shape
+from libs.assignment.language.expressions.expression import Expression, Shape, expression_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -19,6 +19,10 @@ class Elementwise(Expression):
 
     child: Expression
     CODE = 0
+
+    def __post_init__(self) -> None:
+        """Raise BadValues if the child is no expression."""
+        expression_of(self.child)
 
     @property
     def shape(self) -> Shape:

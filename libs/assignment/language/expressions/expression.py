@@ -5,15 +5,19 @@ They share one file because they depend on each other: a sum of expressions is a
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import sparse
 
-from libs.assignment.language.arrays import Floats, Ints
+from libs.assignment.language.arrays import Floats, Ints, finite
 from libs.assignment.language.errors import BadValues, ModelError
 from libs.assignment.language.matrices import Matrix, csr
+from libs.assignment.language.specs.fields import NUMBERS
 
 Shape = tuple[int, int]
 DENSE_MAX = 50_000_000
@@ -63,11 +67,25 @@ class Expression(ABC):
     def __sub__(self, other: Expression | float | Floats) -> Sum:
         return added(self, other, -1.0)
 
+    __radd__ = __add__
+
     def __rsub__(self, other: float | Floats) -> Sum:
         return added(Constant.of(other), self, -1.0)
 
     def __mul__(self, factor: float) -> Sum:
+        if not isinstance(factor, NUMBERS) or not math.isfinite(factor):
+            raise BadValues(f"an expression times {factor!r}; expected a finite number (a row has its own by `scaled`)")
         return Sum(self.shape, (Term(self, float(factor)),))
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, divisor: float) -> Sum:
+        if not isinstance(divisor, NUMBERS) or divisor == 0:
+            raise BadValues(f"an expression divided by {divisor!r}; expected a number other than 0")
+        return self * (1.0 / divisor)
+
+    def __neg__(self) -> Sum:
+        return self * -1.0
 
     def total(self) -> Sum:
         """Return the sum of all elements, (1, 1)."""
@@ -113,6 +131,11 @@ class Constant(Expression):
     by_column: Floats
     pairs: Matrix | None = None
 
+    def __post_init__(self) -> None:
+        """Raise BadValues for numbers that are not finite."""
+        for values in (self.by_row, self.by_column, *([] if self.pairs is None else [self.pairs.data])):
+            finite("a constant of an expression", values, signed=True)
+
     @property
     def shape(self) -> Shape:
         """Return (rows, columns)."""
@@ -121,7 +144,7 @@ class Constant(Expression):
     @classmethod
     def of(cls, given: ArrayLike) -> Constant:
         """Return a constant from a number or an array of shape (rows,), (rows, 1), (1, columns) or (rows, columns)."""
-        values = np.asarray(given, dtype=np.float64)
+        values = _numbers("a constant of an expression", given)
         if values.ndim < 2:
             values = values.reshape(-1, 1)
         if values.shape[1] == 1:
@@ -161,6 +184,14 @@ class Sum(Expression):
     shape: Shape = field()  # a field of its own, or its default would be the property of the base class
     terms: tuple[Term, ...]
 
+    def __post_init__(self) -> None:
+        """Raise BadValues for a map that does not fit its expression."""
+        for term in self.terms:
+            for by, had, has in zip((term.rows, term.columns), term.child.shape, self.shape, strict=True):
+                shape = (had, had) if by is None else by.shape
+                if shape != (has, had):
+                    raise BadValues(f"a map of an expression has shape {shape}; expected {(has, had)}")
+
     def children(self) -> tuple[Expression, ...]:
         """Return one child per term."""
         return tuple(term.child for term in self.terms)
@@ -174,14 +205,36 @@ class Sum(Expression):
         return total
 
 
-def as_map(given: object) -> Matrix | None:
+def as_map(given: Any) -> Matrix | None:
     """Return a matrix as a sparse one; None stays None."""
-    return None if given is None else csr(given)
+    if given is None:
+        return None
+    matrix = csr(given if sparse.issparse(given) else _numbers("a map of an expression", given, least=2))
+    finite("a map of an expression", matrix.data, signed=True)
+    return matrix
+
+
+def expression_of(given: object) -> Expression:
+    """Return `given`. Raises BadValues if it is no expression."""
+    if not isinstance(given, Expression):
+        raise BadValues(f"{given!r} is no expression; numbers become one by Constant.of")
+    return given
+
+
+def _numbers(where: str, given: ArrayLike, *, least: int = 0) -> Floats:
+    """Return an array of `least` to two dimensions."""
+    try:
+        values = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise BadValues(f"{where}: expected numbers: {error}") from error
+    if not least <= values.ndim <= 2:
+        raise BadValues(f"{where}: an array of shape {values.shape}; expected rows and columns")
+    return values
 
 
 def _diagonal(given: ArrayLike) -> Matrix:
     """Return a diagonal matrix (n, n), also for n = 0."""
-    values = np.asarray(given, dtype=np.float64)
+    values = _numbers("factors of an expression", given).ravel()
     each = np.arange(len(values))
     return csr((values, (each, each)), shape=(len(values), len(values)))
 

@@ -8,11 +8,13 @@ import numpy as np
 
 from libs.assignment.language.arrays import Bools, Floats, Ints
 from libs.assignment.language.dimension import Dimension
+from libs.assignment.language.errors import BadValues
 from libs.assignment.language.expressions.expression import Expression, Shape
 from libs.assignment.language.flavour import Flavour
 from libs.assignment.language.matrices import Matrix, csr
 from libs.assignment.language.partition import Partition
 from libs.assignment.language.scope import Scope
+from libs.assignment.language.specs.fields import member_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -33,6 +35,13 @@ class Lookup(Expression):
     dimension: Dimension
     flavour: Flavour
     initial: Ints
+
+    def __post_init__(self) -> None:
+        """Convert a word. Raise BadValues for a flavour of two utilisations."""
+        flavour = member_of(Flavour, self.flavour, "utilisation: flavour")
+        object.__setattr__(self, "flavour", flavour)
+        if flavour.parts() != (flavour,):
+            raise BadValues(f"utilisation: flavour = {flavour.value!r} is two utilisations; take each of its parts()")
 
     @property
     def shape(self) -> Shape:
@@ -61,9 +70,7 @@ class Lookup(Expression):
             return self._sum(assignment, ~stayed & (after >= 0))
         if self.flavour is Flavour.OLD:
             return self._sum(self.initial, ~stayed & (before >= 0))
-        if self.flavour is Flavour.ANY:
-            return self._sum(assignment, after >= 0) + self._sum(self.initial, ~stayed & (before >= 0))
-        raise ValueError(f"{self.flavour} is two lookups: use Flavour.parts")
+        return self._sum(assignment, after >= 0) + self._sum(self.initial, ~stayed & (before >= 0))
 
     def _sum(self, containers: Ints, counts: Bools) -> Matrix:
         who = np.flatnonzero(counts)

@@ -9,7 +9,8 @@ import numpy as np
 
 from libs.assignment.language.arrays import Floats, Ints
 from libs.assignment.language.errors import BadValues
-from libs.assignment.language.expressions.expression import Expression, Shape
+from libs.assignment.language.expressions.expression import Expression, Shape, expression_of
+from libs.assignment.language.specs.fields import member_of
 
 
 class Over(StrEnum):
@@ -32,11 +33,12 @@ class Max(Expression):
     n: int = 0
 
     def __post_init__(self) -> None:
-        """Raises BadValues if there is no n-th element."""
-        rows, columns = self.child.shape
+        """Convert a word. Raises BadValues if there is no n-th element, and UnknownName for an unknown word."""
+        rows, columns = expression_of(self.child).shape
+        object.__setattr__(self, "over", member_of(Over, self.over, "Max: over"))
         among = {Over.ROWS: rows, Over.COLUMNS: columns, Over.ALL: rows * columns}[self.over]
-        if not 0 <= self.n < among:
-            raise BadValues(f"Max: n = {self.n}; there are {among} values, and 0 stands for the largest")
+        if not (isinstance(self.n, int | np.integer) and 0 <= self.n < among):
+            raise BadValues(f"Max: n = {self.n!r}; there are {among} values, and 0 stands for the largest")
 
     @property
     def shape(self) -> Shape:

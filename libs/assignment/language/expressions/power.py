@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,6 +10,8 @@ import numpy as np
 from libs.assignment.language.arrays import Floats
 from libs.assignment.language.errors import BadValues
 from libs.assignment.language.expressions.elementwise import Elementwise
+from libs.assignment.language.expressions.expression import expression_of
+from libs.assignment.language.specs.fields import NUMBERS
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -20,8 +23,9 @@ class Power(Elementwise):
 
     def __post_init__(self) -> None:
         """Raise BadValues for an exponent of 0 or less, because 0 has no such power."""
-        if not self.exponent > 0:
-            raise BadValues(f"Power: exponent = {self.exponent}; expected a number above 0")
+        expression_of(self.child)
+        if not (isinstance(self.exponent, NUMBERS) and 0 < self.exponent < math.inf):
+            raise BadValues(f"Power: exponent = {self.exponent!r}; expected a finite number above 0")
 
     @property
     def parameter(self) -> float:
