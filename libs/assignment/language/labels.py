@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
 from typing import Any
 
@@ -76,11 +76,22 @@ class Labels:
     def indices(self, where: str, given: Iterable[str | int]) -> Ints:
         """Return the index of each item in `given`, (n,).
 
-        given  names or indices of items, in a list or any other kind of column. A single name counts as a list of one
+        given  names or indices of items, in a list or any other kind of column. A single one counts as a list of one
 
         Raises: UnknownName with the nearest name; BadValues for an index out of range.
         """
-        return np.array([self.index(where, one) for one in listed(given)], dtype=np.int64)
+        several = listed(given) if isinstance(given, Iterable) else [given]
+        return np.array([self.index(where, one) for one in several], dtype=np.int64)
+
+    def keys(self, where: str, given: Mapping[str | int, Any]) -> Ints:
+        """Return the index of each key of a mapping, (n,). Raises: as `indices`; BadValues for an item that is named
+        twice, for example by its name and by its index.
+        """
+        found = self.indices(where, given)
+        twice = np.flatnonzero(np.bincount(found, minlength=1) > 1)
+        if len(twice):
+            raise BadValues(f"{where}: {shown(self.name(int(k)) for k in twice)} is given twice")
+        return found
 
 
 def _names(noun: str, given: Any) -> list[str]:

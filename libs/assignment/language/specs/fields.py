@@ -6,7 +6,9 @@ A word becomes a member of an enum, and a number a Limit. Names become a Filter,
 from __future__ import annotations
 
 import collections.abc
+import dataclasses
 import math
+import types
 import typing
 from enum import Enum
 from typing import Any, TypeVar
@@ -39,9 +41,11 @@ def from_plain(of: type, where: str, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def check_fields(of: Any, where: str) -> None:
-    """Raise an error for the first field with a value of a wrong type. Fields of other types are checked at
-    their use.
+    """Raise an error for the first field with a value of a wrong type. Names and numbers in sequences and mappings are
+    checked at their use.
     """
+    for field in dataclasses.fields(of):
+        _check_shape(_hints(type(of))[field.name], f"{where}: {field.name}", getattr(of, field.name))
     for name, kind in _kinds(type(of)).items():
         value, at = getattr(of, name), f"{where}: {name}"
         if issubclass(kind, Enum):
@@ -66,17 +70,56 @@ def _from_plain(kind: type | None, hint: object, where: str, given: Any) -> Any:
         return given if make is None or isinstance(given, kind) else make(where, given)
     if is_column(given):
         return labelled(where, given) if is_labelled(given) and _takes_mapping(hint) else listed(given)
-    return [given] if isinstance(given, str) and _takes_sequence(hint) else given
+    if not _takes_sequence(hint) or isinstance(given, collections.abc.Mapping | np.ndarray):
+        return given
+    if isinstance(given, str):
+        return [given]
+    once = isinstance(given, collections.abc.Iterable) and not isinstance(given, collections.abc.Sequence)
+    return list(given) if once else given
+
+
+def _check_shape(hint: object, where: str, given: Any) -> None:
+    """Refuse what is no sequence or no mapping, if the field takes only these. Refuse members of the wrong class, and
+    tuples of the wrong length.
+    """
+    forms = _forms(hint)
+    shapes = {typing.get_origin(form): form for form in forms if form is not type(None)}
+    if not shapes or not shapes.keys() <= {collections.abc.Sequence, collections.abc.Mapping}:
+        return
+    if given is None and type(None) in forms:
+        return
+    if isinstance(given, collections.abc.Mapping) and collections.abc.Mapping in shapes:
+        return
+    is_listed = isinstance(given, collections.abc.Sequence | np.ndarray) and not isinstance(given, str)
+    if not is_listed or collections.abc.Sequence not in shapes:
+        names = " or ".join("a mapping" if shape is collections.abc.Mapping else "a list" for shape in shapes)
+        raise BadValues(f"{where} = {given!r}; expected {names}")
+    (of,) = typing.get_args(shapes[collections.abc.Sequence])
+    if typing.get_origin(of) is tuple and Ellipsis not in typing.get_args(of):
+        size = len(typing.get_args(of))
+        wrong = [one for one in given if isinstance(one, str) or not hasattr(one, "__len__") or len(one) != size]
+        expected = f"{size} values, in a tuple"
+    elif isinstance(of, type) and not issubclass(of, str | int | float):
+        wrong, expected = [one for one in given if not isinstance(one, of)], of.__name__
+    else:
+        return
+    if wrong:
+        raise BadValues(f"{where}: {wrong[0]!r}; expected {expected}")
 
 
 def _takes_mapping(hint: object) -> bool:
-    return any(typing.get_origin(one) is collections.abc.Mapping for one in (hint, *typing.get_args(hint)))
+    return any(typing.get_origin(one) is collections.abc.Mapping for one in _forms(hint))
 
 
 def _takes_sequence(hint: object) -> bool:
     """Return whether a field takes a sequence but no single string."""
-    one_of = (hint, *typing.get_args(hint)) if typing.get_origin(hint) is not collections.abc.Sequence else (hint,)
-    return str not in one_of and any(typing.get_origin(one) is collections.abc.Sequence for one in one_of)
+    forms = _forms(hint)
+    return str not in forms and any(typing.get_origin(one) is collections.abc.Sequence for one in forms)
+
+
+def _forms(hint: object) -> tuple[Any, ...]:
+    """Return the members of a union, or the hint itself."""
+    return typing.get_args(hint) if typing.get_origin(hint) in (typing.Union, types.UnionType) else (hint,)
 
 
 def _hints(cls: type) -> dict[str, Any]:

@@ -155,6 +155,6 @@ def first(values: Floats) -> float:
 def _each(where: str, default: float, given: ArrayLike | Mapping[Name, float] | None, labels: Labels) -> Floats:
     if isinstance(given, Mapping):
         values = checked_values(where, default, len(labels), signed=True)
-        values[labels.indices(where, given)] = checked_values(where, list(given.values()), len(given), signed=True)
+        values[labels.keys(where, given)] = checked_values(where, list(given.values()), len(given), signed=True)
         return values
     return checked_values(where, default if given is None else given, len(labels), signed=True)

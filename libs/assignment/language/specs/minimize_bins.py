@@ -48,5 +48,5 @@ class MinimizeBinsSpec(Spec):
         if self.costs:
             where = f"{self.where}, costs"
             given = checked_values(where, list(self.costs.values()), len(self.costs))
-            costs[items.indices(where, self.costs)] *= given
+            costs[items.keys(where, self.costs)] *= given
         return costs
