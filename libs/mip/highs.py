@@ -36,6 +36,8 @@ that is wanted for its bound took half of its time for them.
 """
 _STATUSES = {int(one): one for one in highspy.HighsBasisStatus.__members__.values()}
 _BASIC = int(highspy.HighsBasisStatus.kBasic)
+SEEDS = 2**31
+"""The number of seeds that HiGHS accepts. Larger ones are taken modulo it."""
 FINE = 1e-10
 """The least tolerance that HiGHS accepts. Use it to solve again if an answer did not meet the default tolerance."""
 
@@ -193,7 +195,7 @@ def solve_mip(
     if heuristics <= 0:
         for name in _OF_PARTS:
             _option(highs, name, False)
-    _option(highs, "random_seed", seed)
+    _option(highs, "random_seed", seed % SEEDS)
     _option(highs, "mip_allow_restart", restarts)
     _option(highs, "presolve", "choose" if presolve else "off")
     _option(highs, "mip_detect_symmetry", symmetry)

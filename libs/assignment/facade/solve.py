@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
+from numbers import Integral
 from typing import Any
 
 from libs.assignment.facade.objective import Objective, objective_of, summed
@@ -54,11 +55,12 @@ def solve(
                and cancelled=), `executor` (partitioned)
 
     Raises: UnknownName, with the nearest name, for an unknown solver, objective, option or name; BadValues for
-    impossible limits or start; Contradiction if hard constraints exclude each other; NotLowerable and other ModelErrors
-    if the named solver cannot express the problem.
+    impossible limits, start, seed or options; Contradiction if hard constraints exclude each other; NotLowerable and
+    other ModelErrors if the named solver cannot express the problem.
     """
     run, limits, objective = solver_named(solver), _checked(limits), objective_of(objective)
     refuse_unknown(solver, limits, options)
+    _check_call(seed, progress=progress, cancelled=cancelled)
     default_s = AUTO_S_MAX if solver == "auto" else float("inf")
     deadline = Deadline.after(default_s if limits.time_s_max is None else limits.time_s_max)
     stated = summed(problem) if objective is Objective.SUM else problem
@@ -71,7 +73,7 @@ def solve(
         stated,
         **given,
         **_options(options),
-        seed=seed,
+        seed=int(seed),
         progress=progress,
         cancelled=cancelled,
         compiled=compiled,
@@ -86,11 +88,21 @@ def _checked(limits: Limits | None) -> Limits:
     return limits or Limits()
 
 
+def _check_call(seed: Any, **functions: Any) -> None:
+    if isinstance(seed, bool) or not isinstance(seed, Integral) or int(seed) < 0:
+        raise BadValues(f"solve: seed = {seed!r}; expected a whole number, 0 or more")
+    for name, given in functions.items():
+        if given is not None and not callable(given):
+            raise BadValues(f"solve: {name} = {given!r}; expected a function")
+
+
 def _options(options: dict[str, Any]) -> dict[str, Any]:
     """Return the options by the names that solvers use."""
     given = dict(options)
     if "part_solver" in given:
         named = given.pop("part_solver")
+        if not isinstance(named, str) and not callable(named):
+            raise BadValues(f"solve: part_solver = {named!r}; expected the name of a solver, or a function")
         given["solver"] = solver_named(named) if isinstance(named, str) else partial(_part_by, named)
     return given
 

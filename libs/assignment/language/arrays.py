@@ -16,13 +16,24 @@ def checked_values(where: str, given: ArrayLike, length: int, *, signed: bool = 
     """Return (length,) finite floats; a scalar counts for all. Refuse negative values unless `signed`."""
     try:
         values = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise BadValues(f"{where}: expected {length} numbers, or one for all: {error}") from error
     if values.ndim == 0:
         values = np.full(length, float(values))
     if values.shape != (length,):
         raise BadValues(f"{where}: expected {length} values, got an array of shape {values.shape}")
     return finite(where, values, signed=signed)
+
+
+def checked_table(where: str, given: ArrayLike, columns: int, noun: str, *, signed: bool = False) -> Floats:
+    """Return (rows, columns) finite floats; a single row may be flat. `noun` tells what a column stands for."""
+    try:
+        table = np.atleast_2d(np.asarray(given, dtype=np.float64))
+    except (TypeError, ValueError, OverflowError) as error:
+        raise BadValues(f"{where}: expected rows of {columns} numbers: {error}") from error
+    if table.ndim != 2 or table.shape[1] != columns:
+        raise BadValues(f"{where}: table has shape {table.shape}; expected {columns} columns, one per {noun}")
+    return finite(f"{where}, table", table, signed=signed)
 
 
 def finite(where: str, values: Floats, *, signed: bool, infinite: bool = False) -> Floats:

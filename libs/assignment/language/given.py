@@ -42,10 +42,11 @@ def values_of(where: str, given: Any, labels: Labels, *, signed: bool = False) -
     column = aligned(where, given, labels)
     try:
         array = np.asarray(column)
-        if array.dtype.kind in "OUS" and any(isinstance(one, str) for one in array.ravel().tolist()):
+        words = array.dtype.kind in "OUS" and any(isinstance(one, str) for one in array.ravel().tolist())
+        if words or array.dtype.kind in "cmM":  # also complex numbers, and times
             raise TypeError
         numbers = array.astype(np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise BadValues(f"{where}: expected numbers, got {shown(_not_numbers(given))}") from error
     return checked_values(where, numbers, len(labels), signed=signed)
 

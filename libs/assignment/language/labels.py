@@ -95,8 +95,8 @@ class Labels:
 
 
 def _names(noun: str, given: Any) -> list[str]:
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise BadValues(f"{noun}: {given!r}; expected a number or a list of names")
+    if isinstance(given, str | set | frozenset) or not isinstance(given, Iterable):
+        raise BadValues(f"{noun}: {given!r}; expected a number or a list of names, in order")
     names = listed(given)
     wrong = [name for name in names if not isinstance(name, str)]
     if wrong:

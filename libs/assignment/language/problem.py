@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from libs.assignment.language.arrays import Floats, Ints, checked_indices, finite
+from libs.assignment.language.arrays import Floats, Ints, checked_indices, checked_table
 from libs.assignment.language.columns import dense
 from libs.assignment.language.dimension import ByItem, Dimension
 from libs.assignment.language.errors import BadValues, ModelError, UnknownName
@@ -22,7 +22,7 @@ from libs.assignment.language.matrices import csr
 from libs.assignment.language.partition import Partition
 from libs.assignment.language.problem_names import CONTAINER, COUNT
 from libs.assignment.language.scope import Scope
-from libs.assignment.language.specs.fields import NUMBERS
+from libs.assignment.language.specs.fields import is_finite
 from libs.assignment.language.specs.spec import Spec
 
 T = TypeVar("T")
@@ -146,14 +146,10 @@ class Problem:
         where = f"dimension {name!r}"
         factor = None
         if by_item is not None:
+            if not isinstance(by_item, tuple | list) or len(by_item) != 3:
+                raise BadValues(f"{where}: by_item = {by_item!r}; expected (scope, classes, table)")
             scope = self.scope(where, by_item[0])
-            table = np.atleast_2d(np.asarray(by_item[2], dtype=np.float64))
-            if table.ndim != 2 or table.shape[1] != len(scope):
-                raise BadValues(
-                    f"{where}: table has shape {table.shape}; "
-                    f"expected {len(scope)} columns, one per item of {scope.name!r}"
-                )
-            finite(f"{where}, table", table, signed=signed)
+            table = checked_table(where, by_item[2], len(scope), f"item of {scope.name!r}", signed=signed)
             given = aligned(f"{where}, classes", by_item[1], self.objects)
             classes = checked_indices(f"{where}, classes", given, len(self.objects), len(table))
             factor = ByItem(scope=scope, classes=classes, table=table)
@@ -198,10 +194,11 @@ class Problem:
         With `normalise` the value is divided by the spec's scale. Then 1 is roughly the worst possible value.
         """
         _require_spec(spec)
-        if not (_finite(weight) and weight >= 0):
+        if not (is_finite(weight) and weight >= 0):
             raise BadValues(f"{spec.where}: weight = {weight!r}; expected a finite number, 0 or more")
-        if not (priority >= 0 and float(priority).is_integer()):
-            raise BadValues(f"{spec.where}: priority = {priority}; expected a whole number, 0 or more")
+        if not (is_finite(priority) and priority >= 0 and float(priority).is_integer()):
+            raise BadValues(f"{spec.where}: priority = {priority!r}; expected a whole number, 0 or more")
+        _require_switch(spec, "normalise", normalise)
         with _naming(spec):
             cost = expression_of(spec.cost(self))
             if cost.shape != (1, 1):
@@ -215,15 +212,16 @@ class Problem:
             raise BadValues(
                 f"{spec.where}: weight {weight:g} divided by scale {scale:g} is not finite; use larger units"
             )
-        self.goals.append(Goal(spec=spec, cost=cost, scale=scale, weight=weight, priority=priority))
+        self.goals.append(Goal(spec=spec, cost=cost, scale=scale, weight=weight, priority=int(priority)))
 
     def add_constraint(self, spec: Spec, *, hard: bool = True, weight: float = 1.0) -> None:
         """Require a spec to hold. `weight` compares it with other constraints that are soft or that the start
         breaks.
         """
         _require_spec(spec)
-        if not (_finite(weight) and weight > 0):
+        if not (is_finite(weight) and weight > 0):
             raise BadValues(f"{spec.where}: weight = {weight!r}; expected a finite number above 0")
+        _require_switch(spec, "hard", hard)
         with _naming(spec):
             excess = spec.excess(self)
             if not isinstance(excess, list | tuple):
@@ -232,12 +230,15 @@ class Problem:
         self.constraints.append(Constraint(spec=spec, excess=excess, hard=hard, weight=weight))
 
     def _new(self, noun: str, name: str, known: Mapping[str, object]) -> None:
+        if not isinstance(name, str):
+            raise BadValues(f"{noun}: {name!r}; expected a name, which is a string")
         if name in known:
             raise ModelError(f"{noun} {name!r} exists already; use another name")
 
 
-def _finite(given: object) -> bool:
-    return isinstance(given, NUMBERS) and math.isfinite(given)
+def _require_switch(spec: Spec, name: str, given: object) -> None:
+    if not isinstance(given, bool | np.bool_):
+        raise BadValues(f"{spec.where}: {name} = {given!r}; expected True or False")
 
 
 def _require_spec(given: object) -> None:
@@ -266,6 +267,8 @@ def _known(where: str, noun: str, name: str, known: Mapping[str, T]) -> T:
 
 def _found(given: Column) -> int | list[str]:
     """Return the names that occur, or the number of indices. Return 0 for other values, which are refused later."""
+    if not isinstance(given, Iterable):
+        return 0
     column = list(given.values()) if isinstance(given, Mapping) else dense(given)
     if not isinstance(column, np.ndarray):
         names = [one for one in column if isinstance(one, str)]

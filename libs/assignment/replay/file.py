@@ -64,7 +64,7 @@ class Replay:
         )
 
 
-def save_replay(path: Path, replay: Replay, *, vocabulary: Iterable[type] = ()) -> None:
+def save_replay(path: str | Path, replay: Replay, *, vocabulary: Iterable[type] = ()) -> None:
     """Write the replay as one file.
 
     vocabulary  the caller's own classes in it: specs, and the types of their fields
@@ -84,11 +84,11 @@ def save_replay(path: Path, replay: Replay, *, vocabulary: Iterable[type] = ()) 
     }
     solver_named(replay.solver)
     text = np.frombuffer(json.dumps(document, allow_nan=False).encode(), dtype=np.uint8)
-    with path.open("wb") as file:
+    with Path(path).open("wb") as file:
         np.savez_compressed(file, document=text, **writer.arrays)  # type: ignore[arg-type]
 
 
-def load_replay(path: Path, *, vocabulary: Iterable[type] = ()) -> Replay:
+def load_replay(path: str | Path, *, vocabulary: Iterable[type] = ()) -> Replay:
     """Read a replay. Refuse unknown names with the nearest known one.
 
     vocabulary  the caller's own classes, as given to `save_replay`

@@ -31,6 +31,8 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
     "partitioned": ("part_solver", "executor"),
 }
 """Further keyword arguments of each solver."""
+METHODS: Mapping[str, str] = {"proposer": "__call__", "pool": "submit", "executor": "submit"}
+"""The method that the object of an option must have."""
 BEGIN_AT_START = frozenset({"local", "mip", "portfolio"})
 """Solvers that can search from a start."""
 RENAMED = {"nodes_max": "exact_nodes_max", "relative_gap": "exact_gap"}
@@ -56,14 +58,19 @@ def refuse_unknown(solver: str, limits: Limits, options: Mapping[str, Any]) -> N
         if name not in known:
             fields = ", ".join(known)
             raise BadValues(f"limits: {name} = {value!r}: solver {solver!r} has no such limit; it has {fields}")
-    for name in options:
+    for name, value in options.items():
         if name not in OPTIONS.get(solver, ()):
             raise UnknownName("solve", f"option of solver {solver!r}", name, OPTIONS.get(solver, ()))
+        method = METHODS.get(name, "__class__")
+        if value is not None and not hasattr(value, method):
+            raise BadValues(f"solve: {name} = {value!r}; expected an object with {method}")
 
 
 def settings_of(solver: str, limits: Limits) -> dict[str, Any]:
     """Return the settings of a solver, by keyword argument. Unknown fields are left out."""
     given = {name: value for name, value in limits.given().items() if name in KNOWN[solver]}
+    if given.get("nodes_max", 0) > NODES_ENDLESS:
+        given["nodes_max"] = math.inf
     if solver == "mip":
         return {"limits": MipLimits(**_finite(given))}
     if solver == "portfolio":

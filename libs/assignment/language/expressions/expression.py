@@ -5,7 +5,6 @@ They share one file because they depend on each other: a sum of expressions is a
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,7 +16,7 @@ from scipy import sparse
 from libs.assignment.language.arrays import Floats, Ints, finite
 from libs.assignment.language.errors import BadValues, ModelError
 from libs.assignment.language.matrices import Matrix, csr
-from libs.assignment.language.specs.fields import NUMBERS
+from libs.assignment.language.specs.fields import is_finite
 
 Shape = tuple[int, int]
 DENSE_MAX = 50_000_000
@@ -73,15 +72,15 @@ class Expression(ABC):
         return added(Constant.of(other), self, -1.0)
 
     def __mul__(self, factor: float) -> Sum:
-        if not isinstance(factor, NUMBERS) or not math.isfinite(factor):
+        if not is_finite(factor):
             raise BadValues(f"an expression times {factor!r}; expected a finite number (a row has its own by `scaled`)")
         return Sum(self.shape, (Term(self, float(factor)),))
 
     __rmul__ = __mul__
 
     def __truediv__(self, divisor: float) -> Sum:
-        if not isinstance(divisor, NUMBERS) or divisor == 0:
-            raise BadValues(f"an expression divided by {divisor!r}; expected a number other than 0")
+        if not is_finite(divisor) or divisor == 0:
+            raise BadValues(f"an expression divided by {divisor!r}; expected a finite number other than 0")
         return self * (1.0 / divisor)
 
     def __neg__(self) -> Sum:
@@ -225,7 +224,7 @@ def _numbers(where: str, given: ArrayLike, *, least: int = 0) -> Floats:
     """Return an array of `least` to two dimensions."""
     try:
         values = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise BadValues(f"{where}: expected numbers: {error}") from error
     if not least <= values.ndim <= 2:
         raise BadValues(f"{where}: an array of shape {values.shape}; expected rows and columns")

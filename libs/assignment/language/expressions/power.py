@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +10,7 @@ from libs.assignment.language.arrays import Floats
 from libs.assignment.language.errors import BadValues
 from libs.assignment.language.expressions.elementwise import Elementwise
 from libs.assignment.language.expressions.expression import expression_of
-from libs.assignment.language.specs.fields import NUMBERS
+from libs.assignment.language.specs.fields import is_finite
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,7 +23,7 @@ class Power(Elementwise):
     def __post_init__(self) -> None:
         """Raise BadValues for an exponent of 0 or less, because 0 has no such power."""
         expression_of(self.child)
-        if not (isinstance(self.exponent, NUMBERS) and 0 < self.exponent < math.inf):
+        if not (is_finite(self.exponent) and self.exponent > 0):
             raise BadValues(f"Power: exponent = {self.exponent!r}; expected a finite number above 0")
 
     @property

@@ -22,6 +22,14 @@ NUMBERS = (int, float, np.integer, np.floating)
 E = TypeVar("E", bound=Enum)
 
 
+def is_finite(given: object) -> bool:
+    """Return whether this is a finite number. Whole numbers too large for a float are not."""
+    try:
+        return isinstance(given, NUMBERS) and math.isfinite(given)
+    except OverflowError:
+        return False
+
+
 def member_of(kind: type[E], given: object, where: str) -> E:
     """Return a member of the enum `kind`. `given` is the member or its name.
 
@@ -51,7 +59,7 @@ def check_fields(of: Any, where: str) -> None:
         if issubclass(kind, Enum):
             member_of(kind, value, at)
         elif kind is float:
-            if isinstance(value, bool) or not isinstance(value, NUMBERS) or not math.isfinite(value):
+            if isinstance(value, bool) or not is_finite(value):
                 raise BadValues(f"{at} = {value!r}; expected a finite number")
         elif kind is int:
             if isinstance(value, bool) or not isinstance(value, int | np.integer):

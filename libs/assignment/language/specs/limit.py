@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -17,7 +16,7 @@ from libs.assignment.language.errors import BadValues
 from libs.assignment.language.expressions.expression import Constant
 from libs.assignment.language.labels import Labels
 from libs.assignment.language.matrices import csr
-from libs.assignment.language.specs.fields import NUMBERS, check_fields, member_of
+from libs.assignment.language.specs.fields import NUMBERS, check_fields, is_finite, member_of
 
 Name = str | int
 
@@ -75,7 +74,7 @@ class Limit:
             return cls(items=labelled(where, given))
         if isinstance(given, bool) or not isinstance(given, NUMBERS):
             raise BadValues(f"{where} = {given!r}; expected a number, a mapping by scope item, or Limit(...)")
-        if not math.isfinite(given):
+        if not is_finite(given):
             raise BadValues(f"{where} = {given!r}; expected a finite number")
         return cls(default=float(given))
 

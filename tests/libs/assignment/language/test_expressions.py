@@ -85,7 +85,7 @@ def test_a_word_stands_for_a_flavour() -> None:
         (lambda x: PositivePart(3.0), "3.0 is no expression"),
         (lambda x: x * x, "an expression times .*; expected a finite number"),
         (lambda x: x * float("nan"), "an expression times nan; expected a finite number"),
-        (lambda x: x / 0, "an expression divided by 0; expected a number other than 0"),
+        (lambda x: x / 0, "an expression divided by 0; expected a finite number other than 0"),
         (lambda x: x + float("inf"), r"a constant of an expression: values at \[0\] are not finite numbers"),
         (lambda x: x + "one", "a constant of an expression: expected numbers"),
         (lambda x: x + np.zeros((1, 1, 1)), r"a constant of an expression: an array of shape \(1, 1, 1\)"),
