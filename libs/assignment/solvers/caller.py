@@ -14,7 +14,8 @@ class Progress:
 
     time_s  seconds since the solve began
     level   0: broken constraints; 1 and up: the priorities that occur, in order
-    value   the value of the best assignment so far, at that level
+    value   the value of the best assignment so far, at that level. `mip` and `portfolio` tell the value of their
+            model, which may be below by the error of its curves (docs/assignment/lowering.md)
     bound   lower bound of the level, for assignments equally good at all levels above; -inf: not known yet
     """
 

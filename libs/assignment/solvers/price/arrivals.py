@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from libs.assignment.graph.compiled import Compiled
 from libs.assignment.language.arrays import Floats, Ints
+from libs.assignment.language.columns import dense
 from libs.assignment.language.errors import BadValues, shown
-from libs.assignment.language.problem import Problem
+from libs.assignment.language.given import one_by_one
+from libs.assignment.language.problem import Column, Problem
 from libs.assignment.solvers.price.availability import offer_of
 from libs.assignment.solvers.price.recognise import read_market
 from libs.assignment.solvers.price.relaxation import prices_of
@@ -52,6 +53,7 @@ class Stream:
 
     def __init__(self, problem: Problem, settings: PriceSettings | None = None, *, seed: int = 0) -> None:
         self.settings = settings or PriceSettings()
+        self.objects = problem.objects
         stated = read_market(Compiled.of(problem)).strict.market
         self.market = replace(stated, fixed=stated.fixed | (stated.initial != stated.outside))
         self._state = start(self.market, seed)
@@ -63,14 +65,14 @@ class Stream:
         """Return the container of each object, (N,). An unplaced object is in the container for unplaced objects."""
         return np.where(self._state.at >= 0, self._state.at, self.market.outside)
 
-    def place(self, arriving: ArrayLike = ()) -> Round:
+    def place(self, arriving: Column = ()) -> Round:
         """Place the objects `arriving`, and the objects that still wait, as far as there is room.
 
-        arriving  numbers of objects that are neither placed nor waiting
+        arriving  objects that are neither placed nor waiting, by name or index
 
-        Raises: BadValues for an object that is placed or waits already.
+        Raises: BadValues for an object that is placed or waits already; UnknownName with the nearest name.
         """
-        come = np.asarray(arriving, dtype=np.int64)
+        come = self._indices("place", arriving)
         there = come[(self._state.at[come] >= 0) | self._waits[come]]
         if len(there):
             raise BadValues(f"place: objects {shown(there.tolist())} arrived before; give only new ones")
@@ -97,9 +99,16 @@ class Stream:
             steps=relaxed.steps,
         )
 
-    def leave(self, objects: ArrayLike) -> None:
-        """Free the room of the objects `objects`. An object of these that still waits will not be placed any more."""
-        gone = np.unique(np.asarray(objects, dtype=np.int64))
+    def leave(self, objects: Column) -> None:
+        """Free the room of the objects `objects`, by name or index. An object of these that still waits will not be
+        placed any more. Raises: UnknownName with the nearest name; BadValues for an index out of range.
+        """
+        gone = self._indices("leave", objects)
         self._waits[gone] = False
         self.market.fixed[gone] = False
         release(self.market, self._state, gone[self._state.at[gone] >= 0])
+
+    def _indices(self, where: str, given: Column) -> Ints:
+        """Return the indices of objects, each once, in order."""
+        column = dense(given)
+        return np.unique(one_by_one(where, column, len(column), self.objects))

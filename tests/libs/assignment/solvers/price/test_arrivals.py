@@ -7,8 +7,12 @@ import itertools
 import numpy as np
 import pytest
 
-from libs.assignment.language.errors import BadValues
+from libs.assignment.language.errors import BadValues, UnknownName
+from libs.assignment.language.problem import Problem
 from libs.assignment.language.specs.avoid_moving import AvoidMovingSpec
+from libs.assignment.language.specs.capacity import CapacitySpec
+from libs.assignment.language.specs.filter import Filter
+from libs.assignment.language.specs.maximize_allocation import MaximizeAllocationSpec
 from libs.assignment.solvers.price.arrivals import Stream
 from libs.assignment.solvers.price.solver import solve_price
 from tests.libs.assignment.markets import broken, gained, placement
@@ -92,6 +96,26 @@ def test_nobody_arrives_twice() -> None:
     stream.place([1, 2])
     with pytest.raises(BadValues, match="objects 2 arrived before"):
         stream.place([2, 3])
+
+
+def test_objects_come_and_go_by_name_or_index() -> None:
+    out = Filter(but=["queue"])
+    problem = Problem(objects=["web", "db"], containers=["host", "queue"], initial=["queue", "queue"])
+    problem.add_dimension("cpu", [1, 1], containers=[1, 0])
+    problem.add_constraint(CapacitySpec(dimension="cpu", filter=out))
+    problem.add_goal(MaximizeAllocationSpec(filter=out))
+    stream = Stream(problem)
+    assert stream.place(["db"]).placed.tolist() == [1]
+    assert stream.place("web").waiting.tolist() == [0]
+    stream.leave(["db"])
+    assert stream.place([]).placed.tolist() == [0]
+    with pytest.raises(UnknownName, match="place: no object named 'dbs'; did you mean 'db'"):
+        stream.place(["dbs"])
+    for wrong in ([2], [-1], [0.5]):
+        with pytest.raises(BadValues, match="place: "):
+            stream.place(wrong)
+        with pytest.raises(BadValues, match="leave: "):
+            stream.leave(wrong)
 
 
 def test_coming_and_going_for_long_leaves_no_trace() -> None:
