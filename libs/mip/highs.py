@@ -252,11 +252,13 @@ def _run(
 ) -> Solution:
     if math.isfinite(limits.time_s_max):
         _option(highs, "time_limit", max(limits.time_s_max, 0.0))
-    _listen(highs, scaling, progress, cancelled, improved)
+    failed = _listen(highs, scaling, progress, cancelled, improved)
     started = time.perf_counter()
     highs.run()
     solve_s = time.perf_counter() - started
     highs.clearCallbacks()
+    if failed:
+        raise failed[0]
     status, info, found = highs.getModelStatus(), highs.getInfo(), highs.getSolution()
     states = highspy.HighsModelStatus
     infeasible = status in (states.kInfeasible, states.kUnboundedOrInfeasible)
@@ -301,22 +303,38 @@ def _pruned(highs: Any, scaling: Scaling) -> float:
 
 def _listen(
     highs: Any, scaling: Scaling, progress: Progress | None, cancelled: Cancelled | None, improved: Improved | None
-) -> None:
-    """Subscribe to the events that the caller asked for. Each callback takes the GIL, so subscribe to no others."""
+) -> list[BaseException]:
+    """Subscribe to the events that the caller asked for. Each callback takes the GIL, so subscribe to no others.
+
+    Return a list for the errors of the caller's functions, because interior point catches them all. After one, a run
+    that can be cancelled ends.
+    """
+    failed: list[BaseException] = []
+
+    def subscribe(kind: Any, call: Callable[[Any], None]) -> None:
+        def guarded(event: Any) -> None:
+            try:
+                call(event)
+            except BaseException as error:
+                failed.append(error)
+                raise
+
+        kind.subscribe(guarded)
+
     if cancelled is not None:
 
         def stop(event: Any) -> None:
-            if cancelled():
+            if failed or cancelled():
                 event.interrupt()
 
         for interrupt in (highs.cbMipInterrupt, highs.cbSimplexInterrupt, highs.cbIpmInterrupt):
-            interrupt.subscribe(stop)
+            subscribe(interrupt, stop)
     if improved is not None:
 
         def show(event: Any) -> None:
             improved(np.array(event.data_out.mip_solution) * scaling.column)
 
-        highs.cbMipImprovingSolution.subscribe(show)
+        subscribe(highs.cbMipImprovingSolution, show)
     if progress is not None:
 
         def report(event: Any) -> None:
@@ -324,5 +342,6 @@ def _listen(
             unit = scaling.objective
             progress(float(out.mip_primal_bound) / unit, float(out.mip_dual_bound) / unit, float(out.mip_gap))
 
-        highs.cbMipImprovingSolution.subscribe(report)
-        highs.cbMipLogging.subscribe(report)
+        subscribe(highs.cbMipImprovingSolution, report)
+        subscribe(highs.cbMipLogging, report)
+    return failed

@@ -89,3 +89,19 @@ def test_offset_and_violation():
 
 def test_an_empty_model_is_solved():
     assert solve_lp(Mip().build()).objective == 0.0
+
+
+@pytest.mark.parametrize("method", ["ipm", "simplex"])
+def test_an_error_of_the_caller_is_raised(method):
+    """Interior point alone would lose it, and Ctrl-C with it."""
+
+    def fail():
+        raise KeyboardInterrupt
+
+    rng, size = np.random.default_rng(0), 60
+    m = Mip()
+    x = m.add_columns(size, cost=-rng.random(size), upper=1, integer=False)
+    rows = np.repeat(np.arange(size), size), np.tile(x, size), rng.random(size * size)
+    m.add_rows(size, rows, upper=[5.0] * size)
+    with pytest.raises(KeyboardInterrupt):
+        solve_lp(m.build(), method, cancelled=fail)
