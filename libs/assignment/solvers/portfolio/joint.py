@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,6 +28,7 @@ from libs.assignment.solvers.portfolio.relaxation import Relaxation, quiet_colum
 from libs.assignment.solvers.portfolio.relaxation_by_columns import is_by_columns
 from libs.assignment.solvers.portfolio.subproblem import Pool
 from libs.assignment.solvers.portfolio.watch import Watch
+from libs.assignment.solvers.portfolio.whole_bound import Whole, capped
 from libs.assignment.solvers.settings import PortfolioLimits
 from libs.mip.model import Model
 
@@ -45,6 +47,14 @@ level gets no relaxation of its own if the relaxation of the sum brings the leve
 """
 
 
+class WholeLast(NamedTuple):
+    """A lower bound of last + share above for whole objects, in answers whose first goal is at most `first`."""
+
+    share: float
+    bound: float
+    first: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Joint:
     """The outcome of the search of all goals together.
@@ -60,7 +70,7 @@ class Joint:
     phases      the phases that searched, with their numbers of neighbourhoods
     unit        (levels,) the weight of each level in the plain sum
     last        gives lower bounds of the last goal; None if the relaxation found no row prices
-    whole       a share s, and a lower bound of last + s above for whole objects; None: not computed
+    whole       lower bound of the last goal for whole objects; None: not computed
     first       lower bound of the first goal for whole objects; None: not computed
     """
 
@@ -72,8 +82,8 @@ class Joint:
     phases: Phases
     unit: tuple[float, ...]
     last: BoundOfLast | None
-    whole: tuple[float, float] | None = None
-    first: float | None = None
+    whole: WholeLast | None = None
+    first: Whole | None = None
 
     def settles(self, level: int, counts: Ints) -> bool:
         """Return whether `level` needs no search of its own.
@@ -96,22 +106,30 @@ class Joint:
         """Return a lower bound of the last goal, valid for answers with other goals at most `values` (levels,)."""
         most, last = self._most(values), self.goals[-1]
         least = self.bound - most if self.last is None else self.last.at(most)
-        if self.whole is not None:
-            share, bound = self.whole
-            least = max(least, bound - share * most)
+        if self.whole is not None and values[self.goals[0]] <= self.whole.first:
+            least = max(least, self.whole.bound - self.whole.share * most)
         return least / self.unit[last]
 
-    def raised(self, counts: Ints) -> Joint:
+    def raised(self, first: Model, counts: Ints) -> Joint:
         """Return the outcome with bounds of whole objects; `counts` (Q,) are the best ones known.
 
-        Nothing changes if a relaxation by columns had too little time. Then the search gains more with the time left.
+        A bound of the first goal tells what each container may pay for it. Within that, the bound of the last goal is
+        higher, and takes less time. Nothing changes if a relaxation by columns had too little time. Then the search
+        gains more with the time left.
+
+        first  the mixed-integer program of the first goal
         """
         if self.last is None or (self.by_columns and self.relaxation.timed_out):
             return self
-        lowered = self.phases.lowered
-        share = self.last.share(self._most(lowered.values(lowered.point_of(counts))))
-        bound = self.phases.whole_bound(self.last.summed(share), self.last.price, counts, BESIDE_SHARE)
-        return replace(self, whole=(share, bound))
+        lowered, shares = self.phases.lowered, self.phases.shares
+        values = lowered.values(lowered.point_of(counts))
+        share = self.last.share(self._most(values))
+        model, most = self.last.summed(share), values[self.goals[0]]
+        most += lowered.compiled.tolerance(self.goals[0], most)
+        if self.first is not None and shares.separates(model):
+            model = capped(model, shares, first.cost, self.first.room(most))
+        bound = self.phases.whole_bound(model, self.last.price, counts, BESIDE_SHARE).bound
+        return replace(self, whole=WholeLast(share, bound, most))
 
     def with_first(self, model: Model, counts: Ints) -> Joint:
         """Return the outcome with a bound of the first goal for whole objects; `counts` (Q,) are the best ones known.
@@ -124,8 +142,9 @@ class Joint:
         lowered, k = self.phases.lowered, self.goals[0]
         values = lowered.values(lowered.point_of(counts))
         least, tolerance = lowered.levels[k].least(model), lowered.compiled.tolerance
-        known = values[k] <= least + tolerance(k, values[k])
-        if known or self.relaxation_of(k, model, values[:k], values[k]) is None:
+        if values[k] <= least + tolerance(k, values[k]):
+            return replace(self, first=Whole(least, np.zeros(len(lowered.problem.containers))))
+        if self.relaxation_of(k, model, values[:k], values[k]) is None:
             return self
         return replace(self, first=self.phases.whole_bound(model, np.zeros(len(model.row_lower)), counts, BESIDE_SHARE))
 
@@ -226,7 +245,7 @@ def search_together(
         nonlocal joint
         joint = joint.with_first(first, near)
         relaxed(joint)
-        joint = joint.raised(near)
+        joint = joint.raised(first, near)
         relaxed(joint)
         return joint.proves(found())
 

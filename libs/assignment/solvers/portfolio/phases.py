@@ -28,7 +28,7 @@ from libs.assignment.solvers.portfolio.rounding_cost import Excess
 from libs.assignment.solvers.portfolio.subproblem import Pool
 from libs.assignment.solvers.portfolio.unpaid import paying
 from libs.assignment.solvers.portfolio.watch import Watch
-from libs.assignment.solvers.portfolio.whole_bound import whole_bound, whole_least
+from libs.assignment.solvers.portfolio.whole_bound import Whole, whole_bound, whole_least
 from libs.assignment.solvers.settings import PortfolioLimits
 from libs.mip.bound import bound_from_prices
 from libs.mip.highs import FINE, Limits, solve_mip
@@ -230,20 +230,18 @@ class Phases:
         """Return `counts` (Q,) after branch and bound on the whole problem from there, with ties broken."""
         return self._without_ties(self._whole(counts))
 
-    def whole_bound(self, model: Model, price: Floats, counts: Ints, share: float = WHOLE_SHARE) -> float:
+    def whole_bound(self, model: Model, price: Floats, counts: Ints, share: float = WHOLE_SHARE) -> Whole:
         """Return a lower bound of the cost of whole objects in `model`, from the row prices `price` (N,).
 
         `counts` (Q,) are the best ones known. `share` is the most of the time left that it may take. If the limits
         want no trees, it is the bound of fractions.
         """
         if not self.limits.whole_bound:
-            return bound_from_prices(model, price)
+            return Whole(bound_from_prices(model, price), np.zeros(len(self.lowered.problem.containers)))
         until = time.perf_counter() + share * self.watch.time_left()
         point, stop = self.lowered.point_of(counts), self.watch.stop
-        found, timed_out = whole_bound(
-            self.lowered, model, self.shares, price, point, pool=self.pool, until=until, cancelled=stop
-        )
-        self.watch.note(timed_out=timed_out)
+        found = whole_bound(self.lowered, model, self.shares, price, point, pool=self.pool, until=until, cancelled=stop)
+        self.watch.note(timed_out=found.timed_out)
         return found
 
     def _improved(self, relaxation: Relaxation, counts: Ints, bound: float, proves: Proof | None) -> Ints:

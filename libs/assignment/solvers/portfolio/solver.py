@@ -207,7 +207,7 @@ class _Run:
         if joint is not None and level == joint.goals[-1]:
             self._least = max(self._least, joint.bound_of_last(lowered.values(lowered.point_of(self.counts))))
         if joint is not None and level == joint.goals[0] and joint.first is not None:
-            self._least = max(self._least, joint.first)
+            self._least = max(self._least, joint.first.bound)
         elif joint is not None and level != joint.goals[-1] and self._is_open(level, value):
             self._raise_bound(joint, level, model, value)
         if self._is_open(level, value):
@@ -298,7 +298,7 @@ class _Run:
         if joint.relaxation_of(level, model, self._most, value) is None:
             return
         price = np.zeros(len(model.row_lower))
-        self._least = max(self._least, joint.phases.whole_bound(model, price, self.counts))
+        self._least = max(self._least, joint.phases.whole_bound(model, price, self.counts).bound)
         self.caller.tell(level, value, self._least)
 
     def _proves(
@@ -309,7 +309,7 @@ class _Run:
         near  (Q,) counts that cost little more, which are known before
         """
         if relaxation.rows is not None:
-            self._least = max(self._least, phases.whole_bound(model, relaxation.rows, near, BESIDE_SHARE))
+            self._least = max(self._least, phases.whole_bound(model, relaxation.rows, near, BESIDE_SHARE).bound)
         value = model.objective(self.lowered.point_of(found()))
         return value <= self._near(self._level, value)
 

@@ -14,6 +14,7 @@ from libs.assignment.solvers.portfolio.submodel import loosened
 from libs.assignment.solvers.portfolio.subproblem import Answer, CountSearch, Subproblem
 from libs.mip.highs import Limits, solve_lp, solve_mip
 from libs.mip.model import Model
+from libs.mip.rounding_cuts import with_rounding_cuts
 
 WHOLE = 1e-6
 """Tolerance of solvers for whole numbers."""
@@ -95,7 +96,7 @@ def _bounded(model: Model, search: CountSearch, until: float, cancelled: Callabl
     """
     small = len(model.cost) <= SMALL
     found = solve_mip(
-        loosened(model, search.loose),
+        loosened(with_rounding_cuts(model), search.loose),
         _limits_of(search, until),
         start=search.start,
         seed=search.seed,

@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -47,6 +48,26 @@ ROUNDING = 1e-6
 """Relative tolerance, for rounding in sums of floats."""
 
 
+class Whole(NamedTuple):
+    """A lower bound of the cost of whole objects in a model.
+
+    bound      of the whole cost
+    gained     (K,) by how much whole objects cost each container more than its part of the bound of fractions
+    timed_out  whether the clock ended the search for it
+    """
+
+    bound: float
+    gained: Floats
+    timed_out: bool = False
+
+    def room(self, cost: float) -> Floats:
+        """Return what each container (K,) may pay above its part of the bound of fractions, in a point of this `cost`.
+
+        All others pay at least what they gained. So the rest is between this container's gain and the cost.
+        """
+        return self.gained + max(0.0, cost - self.bound)
+
+
 def whole_bound(
     lowered: Lowered,
     model: Model,
@@ -57,8 +78,8 @@ def whole_bound(
     pool: Pool,
     until: float,
     cancelled: Callable[[], bool] | None = None,
-) -> tuple[float, bool]:
-    """Return a lower bound of the cost of whole objects, and whether the clock ended the search for it.
+) -> Whole:
+    """Return a lower bound of the cost of whole objects.
 
     model  the model to bound, with the columns and rows of `lowered.model`
     price  (N,) any row prices; the better they are, the better is the bound
@@ -66,13 +87,30 @@ def whole_bound(
     until  time.perf_counter() at which to end
     """
     bound, price = bound_from_prices(model, price), usable_prices(model, price)
+    gained = np.zeros(len(lowered.problem.containers))
     if not math.isfinite(bound) or not shares.separates(model):
-        return bound, False
+        return Whole(bound, gained)
     rest = REST * max(1.0, abs(bound))
     chosen = _dearest(lowered, shares, _slack(model, shares, price, x, model.matrix @ x), rest)
     subs, found = _solved(lowered, model, shares, price, x, chosen, rest, pool, until, cancelled)
-    gained = sum(_gained(sub, price, x, answer) for sub, answer in zip(subs, found, strict=True))
-    return bound + gained, any(answer.timed_out for answer in found)
+    gained[chosen] = [_gained(sub, price, x, answer) for sub, answer in zip(subs, found, strict=True)]
+    return Whole(bound + float(gained.sum()), gained, any(answer.timed_out for answer in found))
+
+
+def capped(model: Model, shares: Shares, goal: Floats, room: Floats) -> Model:
+    """Return `model` with narrower bounds of the columns that cost in a goal, where containers may pay little for it.
+
+    Trees with them are smaller, and no object leaves to save another cost. `shares` must separate the model.
+
+    goal  (C,) the cost of each column in the goal
+    room  (K,) what each container may pay for the goal, above the least that the bounds of its columns allow
+    """
+    of = np.diff(shares.columns.indptr) == 1
+    paid = np.flatnonzero(of & (goal > 0))
+    upper = model.upper.copy()
+    most = room[shares.columns.indices[shares.columns.indptr[paid]]] / goal[paid]
+    upper[paid] = np.minimum(upper[paid], model.lower[paid] + most)
+    return replace(model, upper=upper)
 
 
 def whole_least(

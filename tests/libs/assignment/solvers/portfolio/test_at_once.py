@@ -295,8 +295,8 @@ def test_trees_for_bounds_leave_room_for_neighbourhoods(monkeypatch: pytest.Monk
     relaxation = relax(lowered, phases.model)
     assert relaxation.rows is not None
     pool = Waiting()
-    found, _ = whole_bound(
+    found = whole_bound(
         lowered, phases.model, phases.shares, relaxation.rows, lowered.point_of(lowered.held), pool=pool, until=np.inf
     )
-    assert found >= relaxation.bound
+    assert found.bound >= relaxation.bound
     assert pool.submitted > pool.most == 4

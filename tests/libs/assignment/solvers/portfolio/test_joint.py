@@ -80,8 +80,9 @@ def test_the_search_of_all_settles_the_last_level_alone() -> None:
     assert fractions < joint.bound_of_last(values) <= values[2] + 1e-4
     assert joint.bound_of_last(values) <= values[2] + 1e-6
     short = replace(joint, whole=None, by_columns=True, relaxation=replace(joint.relaxation, timed_out=True))
-    assert short.raised(joint.counts) is short, "the search has more use for what is left of the time"
-    assert replace(short, by_columns=False).raised(joint.counts).whole is not None
+    first = lowered.at(1, [0.0])
+    assert short.raised(first, joint.counts) is short, "the search has more use for what is left of the time"
+    assert replace(short, by_columns=False).raised(first, joint.counts).whole is not None
 
 
 def half_an_object_off(seed: int) -> Problem:
@@ -118,8 +119,29 @@ def test_the_first_priority_is_bounded_in_whole_objects_before_the_last() -> Non
         lowered, 0.0, lowered.held, PortfolioLimits(exact_columns_max=0), 0, Clock(600.0), told.append, ThreadPool()
     )
     first = next(joint for joint in told if joint.first is not None)
-    assert first.first == pytest.approx(5.0, abs=1e-4)
+    assert first.first is not None
+    assert first.first.bound == pytest.approx(5.0, abs=1e-4)
+    assert first.first.gained == pytest.approx([0.0, 5.0, *[0.0] * (PARTIES - 1)], abs=1e-4)
     assert first.whole is None
+
+
+def test_what_the_first_priority_must_cost_bounds_the_last_one_better() -> None:
+    """No container may save a cost of the last priority by a shortfall that another one would have to make good."""
+    lowered, pool = lower(ordered(0, wanted=1.6)), ThreadPool()
+    joint = search_together(
+        lowered, 0.0, lowered.held, PortfolioLimits(exact_columns_max=0), 0, Clock(600.0), lambda _: None, pool
+    )
+    assert joint is not None
+    assert joint.first is not None
+    assert joint.whole is not None
+    values, first = lowered.values(lowered.point_of(joint.counts)), lowered.at(1, [0.0])
+    free = replace(joint, first=None, whole=None).raised(first, joint.counts)
+    assert joint.bound_of_last(values) > free.bound_of_last(values) + 1.0
+    dear = (values[0], values[1] + 0.5, values[2])
+    fractions = replace(joint, whole=None)
+    assert joint.bound_of_last(dear) == fractions.bound_of_last(dear), (
+        "answers with a dearer first priority may pay more"
+    )
 
 
 def test_a_priority_is_still_proven_if_the_search_of_all_takes_longer_than_its_share(

@@ -29,7 +29,7 @@ from libs.assignment.solvers.portfolio.relaxation import relax
 from libs.assignment.solvers.portfolio.submodel import at_prices, restrict
 from libs.assignment.solvers.portfolio.thread_pool import ThreadPool
 from libs.assignment.solvers.portfolio.watch import Clock
-from libs.assignment.solvers.portfolio.whole_bound import whole_bound, whole_least
+from libs.assignment.solvers.portfolio.whole_bound import capped, whole_bound, whole_least
 from libs.assignment.solvers.settings import PortfolioLimits
 from libs.mip.highs import Limits as MipLimits
 from libs.mip.highs import solve_lp, solve_mip
@@ -47,7 +47,7 @@ def bounds(problem: Problem, price_factor: float = 1.0) -> tuple[float, float, f
     relaxation = relax(lowered, model)
     assert relaxation.rows is not None
     with ThreadPool() as pool:
-        found, timed_out = whole_bound(
+        found = whole_bound(
             lowered,
             model,
             shares,
@@ -56,8 +56,8 @@ def bounds(problem: Problem, price_factor: float = 1.0) -> tuple[float, float, f
             pool=pool,
             until=math.inf,
         )
-    assert not timed_out
-    return relaxation.bound, found, solve_mip(model, MipLimits(relative_gap=0.0)).objective
+    assert not found.timed_out
+    return relaxation.bound, found.bound, solve_mip(model, MipLimits(relative_gap=0.0)).objective
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -164,6 +164,26 @@ def test_bounds_of_priorities_in_whole_objects_hold(seed: int) -> None:
         assert found.bound[2] <= exact.objective[1][1] + 1e-4
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_what_each_container_may_pay_leaves_out_no_answer(seed: int) -> None:
+    """The best answer, and any other that costs less than a given one, keeps the narrower bounds."""
+    lowered = lower(world(seed, objects=40))
+    model = lowered.at(1, (0.0,))
+    shares = shares_of(lowered, model.cost)
+    best, held = solve_mip(model, MipLimits(relative_gap=0.0)), lowered.point_of(lowered.held)
+    assert best.x is not None
+    none = np.zeros(len(model.row_lower))
+    with ThreadPool() as pool:
+        found = whole_bound(lowered, model, shares, none, held, pool=pool, until=math.inf)
+    for point in (best.x, held):
+        narrow = capped(model, shares, model.cost, found.room(model.objective(point)))
+        assert (narrow.upper >= best.x - 1e-4).all()
+        assert (narrow.upper >= point - 1e-4).all()
+        assert (narrow.upper <= model.upper).all()
+    narrow = capped(model, shares, model.cost, found.room(best.objective))
+    assert narrow.upper.sum() < model.upper.sum()
+
+
 def test_containers_that_share_more_than_objects_are_left_alone() -> None:
     problem = world(3, objects=40)
     problem.add_goal(BalanceSpec(dimension="worth"))
@@ -173,10 +193,10 @@ def test_containers_that_share_more_than_objects_are_left_alone() -> None:
     assert not shares.separable
     assert relaxation.rows is not None
     with ThreadPool() as pool:
-        found, _ = whole_bound(
+        found = whole_bound(
             lowered, model, shares, relaxation.rows, lowered.point_of(lowered.held), pool=pool, until=math.inf
         )
-    assert found == pytest.approx(relaxation.bound, abs=1e-6)
+    assert found.bound == pytest.approx(relaxation.bound, abs=1e-6)
 
 
 def test_without_time_it_is_the_bound_of_fractions() -> None:
@@ -185,7 +205,7 @@ def test_without_time_it_is_the_bound_of_fractions() -> None:
     relaxation = relax(lowered, model)
     assert relaxation.rows is not None
     with ThreadPool() as pool:
-        found, timed_out = whole_bound(
+        found = whole_bound(
             lowered,
             model,
             shares_of(lowered, model.cost),
@@ -194,8 +214,8 @@ def test_without_time_it_is_the_bound_of_fractions() -> None:
             pool=pool,
             until=time.perf_counter() - 1.0,
         )
-    assert timed_out
-    assert found == pytest.approx(relaxation.bound, abs=1e-6)
+    assert found.timed_out
+    assert found.bound == pytest.approx(relaxation.bound, abs=1e-6)
 
 
 def test_the_dearest_containers_are_chosen_and_the_rest_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
