@@ -13,7 +13,6 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 
@@ -29,13 +28,13 @@ from libs.assignment.solvers.claim import claimed
 from libs.assignment.solvers.deadline import Deadline
 from libs.assignment.solvers.limits import StoppedBy
 from libs.assignment.solvers.portfolio.joint import Joint, goals_that_cost, search_together
+from libs.assignment.solvers.portfolio.moments import Moments
 from libs.assignment.solvers.portfolio.phases import BESIDE_SHARE, Phases
 from libs.assignment.solvers.portfolio.relaxation import Relaxation
 from libs.assignment.solvers.portfolio.subproblem import Pool
 from libs.assignment.solvers.portfolio.thread_pool import ThreadPool
-from libs.assignment.solvers.result import ModelSize, Outcome, Step
+from libs.assignment.solvers.result import ModelSize, Outcome
 from libs.assignment.solvers.settings import PortfolioLimits, SearchLimits
-from libs.assignment.solvers.timeline_record import Record
 from libs.assignment.solvers.unbuilt import unbuilt
 from libs.mip.model import Model
 
@@ -54,13 +53,6 @@ The second is for a goal that comes before another one. Presolve alone often pro
 """
 SETTLING = 200_000
 """Nodes of that branch and bound times counts of the problem. More nodes take long, and seldom find anything."""
-MOMENTS_MAX, MOMENTS_MIN = 100, 2
-"""Most and least steps of a timeline."""
-MOMENTS_SHARE, MOMENTS_S = 0.02, 0.1
-"""Time for turning the steps of the timeline into moves of objects at the end.
-
-It is MOMENTS_SHARE of the time of the search, or MOMENTS_S seconds if that is more.
-"""
 
 
 def solve_portfolio(
@@ -103,7 +95,7 @@ def solve_portfolio(
         run.solve_all()
     placing = time.perf_counter()
     best = begun_at(lowered.compiled, lowered.assignment(run.counts))  # rows hold only up to a solver's tolerance
-    timeline = run.timeline(time.perf_counter() - placing)
+    timeline = run.moments.steps(time.perf_counter() - placing)
     first, last = lowered.compiled.values(problem.initial), lowered.compiled.values(best)
     bound, stopped_by = claimed(lowered.compiled, last, run.bound, run.stopped_by, limits.exact_gap)
     return Outcome(
@@ -125,25 +117,6 @@ def solve_portfolio(
     ).as_stated(lowered.compiled.unit)
 
 
-class _Moment(NamedTuple):
-    """A state of the search that the timeline may show.
-
-    time_s   seconds since the start of the solve
-    tries    number of neighbourhoods solved until then
-    made     number of neighbourhoods that gained until then
-    values   (levels,) the value of each level
-    other    the numbers of the counts that differ from the start
-    counts   the values of these counts
-    """
-
-    time_s: float
-    tries: int
-    made: int
-    values: tuple[float, ...]
-    other: Ints
-    counts: Ints
-
-
 class _Run:
     """One solve: it minimises the levels one after the other, watches the clock, and has the best counts so far."""
 
@@ -163,7 +136,7 @@ class _Run:
         self.stopped_by = StoppedBy.OPTIMAL
         self.tried = self.improved = 0
         self.bound: list[float] = []
-        self._moments: list[_Moment] = []
+        self.moments = Moments(lowered, began)
         self._level, self._ends = 0, began + (1.0 - KEPT_BACK) * limits.time_s_max
         self._until, self._least = self._ends, -math.inf
         self._joint: Joint | None = None
@@ -330,39 +303,8 @@ class _Run:
         return tuple(found)
 
     def _remember(self, point: Floats) -> tuple[float, ...]:
-        """Record the point `point` (C,) for the timeline, and return its values by level.
-
-        If there are more than MOMENTS_MAX recorded moments, drop every second moment.
-        """
-        values, held = self.lowered.values(point), self.lowered.held
-        counts = np.rint(point[: len(held)]).astype(np.int64)
-        other = np.flatnonzero(counts != held)
-        time_s = time.perf_counter() - self.began
-        self._moments.append(_Moment(time_s, self.tried, self.improved, values, other, counts[other]))
-        if len(self._moments) > MOMENTS_MAX:
-            del self._moments[1:-1:2]
-        return values
-
-    def timeline(self, placing_s: float) -> tuple[Step, ...]:
-        """Return the steps of the timeline: the recorded moments with their moved objects.
-
-        The moved objects are computed only now, after the search, so that the search does not wait.
-
-        placing_s  seconds to compute the moved objects of one moment. If all moments would take too long compared with
-                   the search, some of them are left out
-        """
-        lowered, record = self.lowered, Record(self.lowered.problem.initial, self.began)
-        exact = not any(level.error for level in lowered.levels)
-        share_s = max(MOMENTS_SHARE * (time.perf_counter() - self.began), MOMENTS_S)
-        most = min(max(int(share_s / max(placing_s, 1e-9)), MOMENTS_MIN), len(self._moments))
-        for k in np.unique(np.linspace(0, len(self._moments) - 1, most).astype(np.int64)):
-            one = self._moments[k]
-            counts = lowered.held.copy()
-            counts[one.other] = one.counts
-            assignment = lowered.assignment(counts)
-            values = one.values if exact else lowered.compiled.values(assignment)
-            record.add(assignment, values, tries=one.tries, made=one.made, time_s=one.time_s)
-        return tuple(record.steps)
+        """Record the point `point` (C,) for the timeline, and return its values by level."""
+        return self.moments.add(point, tries=self.tried, made=self.improved)
 
     def stop(self) -> bool:
         """Return whether the caller or the clock ends the search."""
