@@ -8,7 +8,7 @@ import numpy as np
 
 from libs.domain.arrays import Indices
 from libs.domain.domain_limits import MSB
-from libs.domain.fleet import FREE, FleetSnapshot
+from libs.domain.fleet import DELETED, FREE, FleetSnapshot
 from libs.domain.limited_kinds import limited_kinds
 from libs.domain.power_balance import as_part
 from libs.domain.power_use import joining_w, room_w
@@ -25,7 +25,7 @@ class FewReservations:
     """F of the R reservations of a region, with the N lasting servers that a plan gives to them or leaves free.
 
     A plan for them touches no other reservation. A server that the plan took from another reservation is free here: its
-    departure is decided.
+    departure is decided. Until it has left, it is currently DELETED, and draws its power in full already.
 
     snapshot  the cut region, in cost units and without a churn budget. Its targets are those before the plan. Where a
               kind has one domain, its hard limits allow what the plan has there
@@ -45,9 +45,10 @@ class FewReservations:
     def of(cls, snapshot: FleetSnapshot, target: Indices, chosen: Index) -> FewReservations:
         """Return the reservations `chosen` (F,) of the plan `target` (S,)."""
         q, kept = snapshot.reservations, np.sort(chosen)
-        number = np.full(len(q) + 2, FREE, np.int32)  # FREE and DELETED count from the end
-        number[kept] = np.arange(len(kept), dtype=np.int32)
+        number = np.full(len(q) + 2, DELETED, np.int32)  # FREE and DELETED count from the end
+        number[FREE], number[kept] = FREE, np.arange(len(kept), dtype=np.int32)
         rows = np.flatnonzero(snapshot.servers.lasting & ((target < 0) | (number[target] >= 0)))
+        before, planned = (np.maximum(number[of[rows]], FREE) for of in (snapshot.servers.target, target))
         some = with_servers(snapshot, rows.astype(np.int32))
         here = np.zeros(len(target), bool)
         here[rows] = True
@@ -58,11 +59,10 @@ class FewReservations:
             churned=None,
             promised_rru=None,
             uplinks=left_to(snapshot, here, target),
-            servers=replace(some.servers, current=number[some.servers.current], target=number[some.servers.target]),
+            servers=replace(some.servers, current=number[some.servers.current], target=before),
             reservations=replace(q, **{field.name: getattr(q, field.name)[kept] for field in fields(q)}),
         )
-        planned, stay = number[target[rows]], np.ones(len(kept), bool)
-        zones = choose_zones(few, planned, stay=stay)
+        zones = choose_zones(few, planned, stay=np.ones(len(kept), bool))
         few = _with_planned_limits(few, planned)
         return cls(snapshot=few.in_cost_units(), rows=rows, chosen=kept, planned=planned, zones=zones)
 

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from libs.assignment import Limits
-from libs.domain.fleet import FREE, TargetPlan
+from libs.domain.fleet import DELETED, FREE, TargetPlan
 from libs.domain.policy import RegionPolicy
 from libs.plan_check.check import check_legal
 from libs.plan_check.churn import churn_budget, counted_preemptions
@@ -222,6 +222,7 @@ def test_few_reservations_see_no_server_of_others_and_decided_departures_as_free
     assert few.rows.tolist() == [0, 2, 3]
     assert few.planned.tolist() == [0, FREE, 1]
     assert few.snapshot.servers.target.tolist() == [0, FREE, 1]
+    assert few.snapshot.servers.current.tolist() == [0, DELETED, 1], "it draws its power in full until it has left"
     assert few.snapshot.reservations.name.tolist() == ["r0", "r2"]
     assert few.in_whole(plan, np.array([FREE, 1, 1], np.int32)).tolist() == [FREE, 1, 2, 2]
 
