@@ -292,3 +292,6 @@ FILTERS: dict[Noun, dict[str, str]] = {
     Noun.AUDIT_ENTRIES: {"subject": "subject_kind"},
 }
 """The filters of each noun that the interface names differently: column heading in lower case -> filter."""
+
+MOMENTS = frozenset({"at", "ended_after", "retired_until", "since", "until"})
+"""The filters of all nouns that are times."""

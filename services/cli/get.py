@@ -11,8 +11,9 @@ from urllib.parse import quote
 import typer
 
 from services.cli.client import Client, Json
-from services.cli.columns import FILTERS, columns_of
+from services.cli.columns import FILTERS, MOMENTS, columns_of
 from services.cli.failure import CliFailure
+from services.cli.moments import moment
 from services.cli.noun import Noun
 from services.cli.output import Output, OutputOption, note, plural, print_document, print_json, print_rows
 
@@ -160,9 +161,11 @@ def _tell_request(client: Client, name: str, region: str | None) -> None:
 
 
 def _pair(text: str, renamed: Mapping[str, str]) -> tuple[str, str]:
-    """Return a filter from FIELD=VALUE. FIELD is a column or a filter of the interface, in any case."""
+    """Return a filter from FIELD=VALUE. FIELD is a column or a filter of the interface, in any case. Times may be as
+    people type them. Raises BadParameter and CliFailure.
+    """
     name, separator, value = text.partition("=")
     if not separator:
         raise typer.BadParameter(f"{text!r}: write FIELD=VALUE, such as region=west", param_hint="--where")
     name = re.sub(r"[ -]", "_", name.strip().lower())
-    return renamed.get(name, name), value
+    return renamed.get(name, name), moment(f"--where {name}", value) if name in MOMENTS else value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import overload
 
 from services.cli.failure import CliFailure
 
@@ -11,6 +12,12 @@ MOMENT = "TIME"
 _EXAMPLES = "2026-11-02, 2026-11-02T09:30 (UTC) or 2026-11-02T09:30+01:00"
 
 
+@overload
+def moment(option: str, text: str) -> str: ...
+@overload
+def moment(option: str, text: None) -> None: ...
+@overload
+def moment(option: str, text: str | None) -> str | None: ...
 def moment(option: str, text: str | None) -> str | None:
     """Return a date, or a date and time, in the interface's form. An offset is kept; without one it is UTC.
 

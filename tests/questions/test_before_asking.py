@@ -63,9 +63,10 @@ def test_04_when_deliveries_and_retirements_make_more_possible(ask: Ask) -> None
     assert leaving == 3
     for days, expected in ((0, len(stock)), (11, len(stock) - leaving), (31, len(stock) - leaving + 20)):
         at = (now + timedelta(days=days)).isoformat()
+        typed = at.removesuffix("+00:00")
         [found] = [
             one
-            for one in ask.cli("get", "supply", "-w", "region=north", "-w", f"at={at}")["items"]
+            for one in ask.cli("get", "supply", "-w", "region=north", "-w", f"at={typed}")["items"]
             if one["hardware_type"] == "hw-06"
         ]
         assert (found["usable"], found["region"]) == (expected, "north")

@@ -21,6 +21,8 @@ from services.cli.noun import Noun
         ("hardware-type=hw-01", ("hardware_type", "hw-01")),
         ("msb=msb-003", ("msb", "msb-003")),
         ("name=a=b", ("name", "a=b")),
+        ("at=2027-01-31", ("at", "2027-01-31T00:00:00+00:00")),
+        ("since=2027-01-31T09:30+01:00", ("since", "2027-01-31T09:30:00+01:00")),
     ],
 )
 def test_a_column_is_a_filter(typed: str, sent: tuple[str, str]) -> None:
