@@ -10,6 +10,7 @@ from pydantic_settings import SettingsConfigDict
 
 from libs.reconcile.environment import Settings
 from libs.store.platform.settings import DatabaseUrl
+from libs.web.listening import TrustedProxies
 
 Folder = Annotated[Path, AfterValidator(Path.absolute)]
 
@@ -41,7 +42,7 @@ class StandaloneSettings(Settings):
     state_dir: Folder = Field(default_factory=_default_state_dir, validation_alias="PLIMSOLL_STATE_DIR")
     database_url: DatabaseUrl | None = Field(default=None, validation_alias="DATABASE_URL")
 
-    trusted_proxies: str | None = Field(default=None, validation_alias="PLIMSOLL_TRUSTED_PROXIES")
+    trusted_proxies: TrustedProxies | None = Field(default=None, validation_alias="PLIMSOLL_TRUSTED_PROXIES")
 
     @property
     def log_dir(self) -> Path:
