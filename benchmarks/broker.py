@@ -29,7 +29,7 @@ from libs.store.capacity.coverage import load_coverage
 from libs.store.capacity.findings import record_findings
 from libs.store.capacity.plan_changes import load_plan_changes
 from libs.store.fleet.regions import load_region as load_stored_region
-from libs.store.fleet.servers import count_free_servers
+from libs.store.fleet.servers import load_free_servers
 from libs.store.fleet.snapshot import load_fleet_snapshot
 from libs.store.fleet.unavailability_events import refresh_unavailability
 from libs.store.plans.plans import commit_plan, lock_plan
@@ -140,7 +140,7 @@ def _checked_commit(
         with timed("coverage_and_findings_s"):
             coverage = load_coverage(tx, snapshot.reservations.id.tolist(), "target")
             region_id = load_stored_region(tx, snapshot.region).region_id
-            findings = findings_of(snapshot, committed.target, count_free_servers(tx, region_id), coverage)
+            findings = findings_of(snapshot, committed.target, load_free_servers(tx, region_id), coverage)
             record_findings(tx, region_id, findings, now=now)
     return int(settled.kept.sum())
 

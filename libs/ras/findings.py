@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from libs.domain.arrays import Indices, Ints
+from libs.domain.arrays import Bools, Indices, Ints
 from libs.domain.finding import NewFinding
 from libs.domain.fleet import FleetSnapshot
 from libs.domain.guest import Guest, on_servers_of
@@ -15,28 +15,26 @@ from libs.domain.locality import domains_held, further_domains, preferring_kinds
 from libs.domain.reservation import Coverage
 from libs.domain.reservation_phase import ReservationPhase
 from libs.domain.resources import resources_in
+from libs.ras.helpful_servers import helpful_servers
 from libs.ras.shortage import describe_shortage, stock_of
 
 
 def findings_of(
-    snapshot: FleetSnapshot, target: Indices, free: Mapping[str, int], coverage: Mapping[int, Coverage]
+    snapshot: FleetSnapshot, target: Indices, free: Ints, coverage: Mapping[int, Coverage]
 ) -> list[NewFinding]:
     """Return a finding for every reservation of the snapshot, in the snapshot's order, and then for every guest.
 
     target     (S,) the targets of the committed plan
-    free       hardware type -> number of free servers that plans may count on
+    free       (N,) ids of the free servers that plans may count on
     coverage   id of a reservation -> the capacity of its present targets
 
     Read `free` and `coverage` after the commit of a plan, because the commit leaves alone servers that changed during
     the solve.
     """
-    free_by_type = np.array([free.get(str(name), 0) for name in snapshot.hardware_types], np.int64)
-    stock, q = stock_of(snapshot), snapshot.reservations
+    q = snapshot.reservations
+    ground = _Ground(snapshot, target, np.isin(snapshot.servers.id, free), stock_of(snapshot))
     row_of = {str(name): row for row, name in enumerate(q.name)}
-    found = [
-        _finding(snapshot, stock, row, coverage[int(reservation_id)], int(free_by_type[q.rru[row] > 0].sum()))
-        for row, reservation_id in enumerate(q.id)
-    ]
+    found = [_finding(ground, row, coverage[int(reservation_id)]) for row, reservation_id in enumerate(q.id)]
     further = further_domains(snapshot, target)
     for kind in preferring_kinds(snapshot):
         held = domains_held(snapshot, kind, target)
@@ -45,9 +43,7 @@ def findings_of(
             numbers = {**found[row].numbers, "further_domains": float(further[row])}
             found[row] = replace(found[row], message=f"{found[row].message} {said}", numbers=numbers)
     for guest in snapshot.guests:
-        row = row_of[guest.host]
-        free_servers = int(free_by_type[q.rru[row] > 0].sum())
-        found.append(_finding(snapshot, stock, row, coverage[guest.reservation_id], free_servers, guest))
+        found.append(_finding(ground, row_of[guest.host], coverage[guest.reservation_id], guest))
     return found
 
 
@@ -77,15 +73,24 @@ def _numbers(capacity_rru: float, covered: Coverage) -> dict[str, float]:
     }
 
 
-def _finding(
-    snapshot: FleetSnapshot,
-    stock: Ints,
-    row: int,
-    covered: Coverage,
-    free_servers: int,
-    guest: Guest | None = None,
-) -> NewFinding:
+@dataclass(frozen=True, slots=True)
+class _Ground:
+    """The state that all findings rest on.
+
+    target  (S,) the committed targets
+    free    (S,) servers that plans may count on
+    stock   (T,) servers of each hardware type
+    """
+
+    snapshot: FleetSnapshot
+    target: Indices
+    free: Bools
+    stock: Ints
+
+
+def _finding(ground: _Ground, row: int, covered: Coverage, guest: Guest | None = None) -> NewFinding:
     """Return the finding for the reservation at `row`, or for a guest of it."""
+    snapshot = ground.snapshot
     q = snapshot.reservations
     reservation_id, generation = int(q.id[row]), int(q.generation[row])
     capacity_rru, where = float(q.capacity_rru[row]), ""
@@ -112,14 +117,20 @@ def _finding(
     known = resources_in(q.resources[row], snapshot.resources)  # it may ask for another one since
     scarce = covered.scarce(capacity_rru)
     resource = scarce.resource if scarce is not None and scarce.resource in known else None
+    resource = resource if guest is None else guest.resource
+    short_rru = covered.shortfall_rru if guest is None else _in_host_rru(snapshot, row, guest, covered.shortfall_rru)
+    helpful = helpful_servers(
+        snapshot, ground.target, row, free=ground.free, short_rru=short_rru, worst=covered.worst, resource=resource
+    )
     short = describe_shortage(
         snapshot,
         row,
-        stock=stock,
-        short_rru=covered.shortfall_rru if guest is None else _in_host_rru(snapshot, row, guest, covered.shortfall_rru),
+        stock=ground.stock,
+        short_rru=short_rru,
         worst=covered.worst,
-        free_servers=free_servers,
-        resource=resource if guest is None else guest.resource,
+        free_servers=helpful.servers,
+        beyond_shares=helpful.beyond_shares,
+        resource=resource,
     )
     return NewFinding(
         reservation_id=reservation_id,

@@ -41,6 +41,7 @@ def describe_shortage(
     worst: WorstDomain | None,
     free_servers: int,
     granted_servers: int = 0,
+    beyond_shares: int = 0,
     resource: str | None = None,
     names_limits: bool = True,
 ) -> Shortage:
@@ -56,6 +57,7 @@ def describe_shortage(
     free_servers     number of free servers that could lower the shortage
     granted_servers  number of those free servers that the caller binds to the reservation. The reservation lacks
                      `short_rru` in spite of these servers
+    beyond_shares    number of further free servers that its datacenter shares bar (libs/ras/helpful_servers.py)
     resource         the resource of which it lacks the largest share; None: the RRU themselves. `short_rru` counts this
                      share
     names_limits     whether to name its hard limits; False: the caller says what they bar
@@ -88,6 +90,10 @@ def describe_shortage(
     )
     if names_limits and has_limits(snapshot, reservation):
         message += f" It may take only servers within its limits ({limits_in_words(snapshot, reservation)})."
+    if beyond_shares:
+        message += f" {counted_are(beyond_shares, 'further free server')} of no use to it: outside its datacenter "
+        message += "shares they would cost more than they mend. Other shares would help."
+        more["beyond_shares_servers"] = float(beyond_shares)
     servers = snapshot.servers
     leaving = int((servers.leaving & (servers.target == reservation)).sum())
     if leaving:

@@ -38,7 +38,7 @@ from libs.store.capacity.reservations import create_reservation, load_reservatio
 from libs.store.fleet.power_limits import load_power_bounds
 from libs.store.fleet.present_classes import load_catalogue
 from libs.store.fleet.regions import load_region
-from libs.store.fleet.servers import count_free_servers
+from libs.store.fleet.servers import load_free_servers
 from libs.store.fleet.snapshot import load_fleet_snapshot
 from libs.store.moves.churn import load_churn_until, with_churn
 from libs.store.moves.exceptions import settle_exceptions
@@ -227,7 +227,7 @@ def _commit(tx: Transaction, ground: Ground, application: Application, judged: A
         now=now,
     )
     coverage = load_coverage(tx, found_ids(snapshot), "target")
-    free = count_free_servers(tx, ground.region_id)
+    free = load_free_servers(tx, ground.region_id)
     findings = findings_of(snapshot, application.plan.target, free, coverage)
     record_findings(tx, ground.region_id, findings, now=now)
     plan_id, number = None if committed is None else committed.plan_id, simulation.simulation_id

@@ -13,7 +13,7 @@ from libs.domain.fleet import FREE, FleetSnapshot
 from libs.ras.evaluate import Score, coverage_of, evaluate, kinds_survived, scarce_resource, worst_domain
 from libs.ras.explain.deciders import TIME_S_MAX, Deciders, decide
 from libs.ras.explain.move import Standing, standing_of
-from libs.ras.hard_limits import has_limits, may_join
+from libs.ras.helpful_servers import helpful_servers
 from libs.ras.shortage import Shortage, describe_shortage, stock_of
 from libs.ras.single_reservation import alone
 
@@ -136,15 +136,9 @@ def explain(
     free = (servers.target < 0) & servers.lasting & (True if usable is None else usable)
     types = _types(snapshot, reservation, free)
     resource = scarce_resource(snapshot, covered, reservation)
-    scarce = next(one for one in snapshot.measures if one.resource == resource)
-    helps = free & (scarce.share_rru(q.rru)[reservation, servers.hardware_type] > 0)
-    if has_limits(snapshot, reservation):
-        rows = np.flatnonzero(helps)
-        rru = q.rru[reservation, servers.hardware_type[rows]]
-        helps[rows] = may_join(snapshot, servers.target, reservation, rows, rru)
-    if worst is not None and resource is None:
-        loss = next(loss for loss in snapshot.losses if loss.kind == worst.kind)
-        helps &= loss.domains[loss.of] != worst.domain
+    helpful = helpful_servers(
+        snapshot, servers.target, reservation, free=free, short_rru=short, worst=worst, resource=resource
+    )
     return Explanation(
         reservation=str(q.name[reservation]),
         capacity_rru=float(q.capacity_rru[reservation]),
@@ -166,7 +160,8 @@ def explain(
             stock=stock_of(snapshot),
             short_rru=short,
             worst=worst,
-            free_servers=int(helps.sum()),
+            free_servers=helpful.servers,
+            beyond_shares=helpful.beyond_shares,
             resource=resource,
         ),
         deciders=decide(snapshot, reservation, time_s_max=time_s_max),

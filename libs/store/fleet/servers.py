@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+import numpy as np
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB
 
+from libs.domain.arrays import Ints
 from libs.domain.page import Page
 from libs.domain.server import Server
 from libs.domain.unavailability import Unavailability
@@ -20,6 +22,7 @@ from libs.store.fleet.departure_waits import WAIT_COLUMNS, wait_of
 from libs.store.fleet.regions import load_region
 from libs.store.fleet.snapshot import BOOKED, LEAVING
 from libs.store.platform import audit
+from libs.store.platform.bulk import copy_out
 from libs.store.platform.database import Transaction
 from libs.store.platform.refusals import NotFound, NotPossible
 from libs.store.tables import (
@@ -174,14 +177,13 @@ def list_servers(
     return Page.of([_server(row) for row in rows], limit, lambda server: server.server_id)
 
 
-def count_free_servers(tx: Transaction, region_id: int) -> dict[str, int]:
-    """Return hardware type -> servers without a target that plans may count on: up, not leaving and not booked."""
+def load_free_servers(tx: Transaction, region_id: int) -> Ints:
+    """Return the (N,) ids of servers without a target that plans may count on: up, not leaving and not booked."""
     query = f"""
-        SELECT hardware_types.name, count(*) FROM servers JOIN hardware_types USING (hardware_type_id)
-        WHERE region_id = :region AND target_reservation_id IS NULL AND decommissioned_at IS NULL
-          AND unavailability = 'none' AND NOT {LEAVING} AND NOT {BOOKED}
-        GROUP BY 1"""
-    return dict(tx.execute(sa.text(query), {"region": region_id}).tuples().all())
+        SELECT server_id FROM servers
+        WHERE region_id = %(region)s AND target_reservation_id IS NULL AND decommissioned_at IS NULL
+          AND unavailability = 'none' AND NOT {LEAVING} AND NOT {BOOKED}"""
+    return copy_out(tx, query, {"region": region_id}, {"id": ">i8"})["id"].astype(np.int64)
 
 
 def set_in_use(tx: Transaction, changes: Sequence[InUse], *, actor: str, now: datetime) -> tuple[Server, ...]:

@@ -44,7 +44,7 @@ from libs.store.capacity.shared_buffers import size_shared_buffers
 from libs.store.fleet.lost_msbs import load_lost_msbs
 from libs.store.fleet.power_limits import load_power_bounds
 from libs.store.fleet.regions import load_region
-from libs.store.fleet.servers import count_free_servers
+from libs.store.fleet.servers import load_free_servers
 from libs.store.fleet.snapshot import load_fleet_snapshot
 from libs.store.moves.churn import with_churn
 from libs.store.moves.exceptions import settle_exceptions
@@ -202,7 +202,7 @@ class SolveBindings:
                 churns=counted_servers(snapshot, kept.target),
             )
             coverage = load_coverage(tx, found_ids(snapshot), "target")
-            findings = findings_of(snapshot, kept.target, count_free_servers(tx, region_id), coverage)
+            findings = findings_of(snapshot, kept.target, load_free_servers(tx, region_id), coverage)
             record_findings(tx, region_id, findings, now=now)
             report = committed_report(snapshot, kept, result.report, changes, settled, coverage)
             if not settled.kept.all():

@@ -164,7 +164,7 @@ def test_a_finding_tells_of_further_domains():
     for rows, further in (([0, 5], 1), ([0, 4], 0)):
         target = np.full(24, FREE, np.int32)
         target[rows] = 0
-        [finding] = findings_of(snapshot, target, {"hw-0": 22}, {0: whole})
+        [finding] = findings_of(snapshot, target, np.flatnonzero(target == FREE), {0: whole})
         assert finding.reason == "Granted"
         assert finding.numbers.get("further_domains", 0) == further
         assert ("It lies in 2 domains of the kind kind_0, and prefers 1." in finding.message) == bool(further)

@@ -186,7 +186,8 @@ def test_a_resource_that_was_asked_for_after_the_snapshot_is_left_to_the_next_fi
         survives_msb_loss=False,
         resources=(new,),
     )
-    [finding] = findings_of(snapshot, snapshot.servers.target, {}, {int(snapshot.reservations.id[0]): coverage})
+    of = {int(snapshot.reservations.id[0]): coverage}
+    [finding] = findings_of(snapshot, snapshot.servers.target, np.array([], np.int64), of)
     assert finding.numbers["short_rru"] == 0.5
     assert "resource-0" not in finding.message
 

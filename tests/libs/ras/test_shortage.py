@@ -3,6 +3,7 @@
 import pytest
 
 from libs.domain.domain_limits import DomainLimit
+from libs.domain.policy import RegionPolicy
 from libs.domain.reservation import Coverage, ReservationSpec
 from libs.ras.explain.explanation import explain
 from libs.ras.findings import findings_of
@@ -88,6 +89,48 @@ def test_a_server_that_a_hard_limit_bars_does_not_help(limits: dict[str, object]
     assert shortage is not None
     assert shortage.message.startswith("Needs 1 more hw-a; 0 free. Short of 1 of 5 RRU")
     assert f"It may take only servers within its limits ({words}" in shortage.message
-    held = Coverage(servers=4, unavailable_servers=0, total_rru=4, worst_msb_rru=2, worst_msb="msb-00", shortfall_rru=1)
-    [finding] = findings_of(snapshot, snapshot.servers.target, {"hw-a": 4}, {int(snapshot.reservations.id[0]): held})
+    held = Coverage(
+        servers=4,
+        unavailable_servers=0,
+        total_rru=4,
+        worst_msb_rru=2,
+        worst_msb="msb-00",
+        shortfall_rru=1,
+        survives_msb_loss=False,
+    )
+    free = snapshot.servers.id[snapshot.servers.target < 0]
+    [finding] = findings_of(snapshot, snapshot.servers.target, free, {int(snapshot.reservations.id[0]): held})
+    assert finding.message.startswith("Needs 1 more hw-a; 0 free. Short of 1 of 5 RRU")
     assert f"It may take only servers within its limits ({words}" in finding.message
+
+
+def test_a_server_that_costs_more_in_datacenter_shares_than_it_mends_does_not_help() -> None:
+    """1 RRU in each datacenter, 0.2 of 2.2 short. A third server would have 0.79 RRU outside a band of 0.99 to 1.21."""
+    spec = ReservationSpec(
+        capacity_rru=2.2, rru={"hw-a": 1.0}, survives_msb_loss=False, affinity={"dc-00": 0.5, "dc-01": 0.5}
+    )
+    bound = {"server-00": "web", "server-04": "web"}
+    policy = RegionPolicy(affinity_cost=500.0, shortfall_cost=1000.0)
+    snapshot = fleet_snapshot(datacenters=2, reservations={"web": spec}, current=bound, policy=policy)
+    target, free = snapshot.servers.target, snapshot.servers.id[snapshot.servers.target < 0]
+    held = Coverage(
+        servers=2,
+        unavailable_servers=0,
+        total_rru=2,
+        worst_msb_rru=1,
+        worst_msb="msb-00",
+        shortfall_rru=0.2,
+        survives_msb_loss=False,
+    )
+    [finding] = findings_of(snapshot, target, free, {int(snapshot.reservations.id[0]): held})
+    shortage = explain(snapshot, 0, last_solve=None).shortage
+    assert shortage is not None
+    for message in (finding.message, shortage.message):
+        assert message.startswith("Needs 1 more hw-a; 0 free. Short of 0.2 of 2.2 RRU")
+        assert "6 further free servers are of no use to it: outside its datacenter shares they would cost" in message
+    assert finding.numbers["beyond_shares_servers"] == 6
+    loose = ReservationSpec(capacity_rru=2.2, rru={"hw-a": 1.0}, survives_msb_loss=False, affinity={"dc-00": 0.5})
+    snapshot = fleet_snapshot(datacenters=2, reservations={"web": loose}, current=bound, policy=policy)
+    shortage = explain(snapshot, 0, last_solve=None).shortage
+    assert shortage is not None
+    assert shortage.message.startswith("Needs 1 more hw-a; 3 free."), "those of the other datacenter"
