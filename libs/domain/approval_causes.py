@@ -29,6 +29,7 @@ def approval_causes(
     limits: ApprovalLimits,
     costs: CostTable,
     had_cost_units: float,
+    counted_cost_units: float,
 ) -> tuple[Cause, ...]:
     """Return a cause for each approval limit that the request exceeds. Return no cause if the request asks for no more
     than its reservation has.
@@ -38,7 +39,8 @@ def approval_causes(
     target      (S,) int   planned target of each server: index into the reservations
     short_rru   RRU that the reservation lacks under `target`
     costs       cost units of the region
-    had_cost_units   the most cost units that the reservation may come to hold now; 0 for a new one
+    had_cost_units       the most cost units that the reservation may come to hold now; 0 for a new one
+    counted_cost_units   the cost units that the request counts: the most by its spec, and no less than `target` holds
     """
     more = most_cost_units(spec, costs) > had_cost_units
     if before is not None and not before.scheduled and not more and not _asks_for_more(before.spec, spec):
@@ -46,7 +48,7 @@ def approval_causes(
     return (
         *_too_high(spec, before),
         *_too_dear(spec, before),
-        *_too_large(spec, limits, costs),
+        *_too_large(counted_cost_units, limits),
         *_too_large_a_share(asked, row, target, short_rru, limits),
     )
 
@@ -120,8 +122,7 @@ def _too_dear(spec: ReservationSpec, before: Reservation | None) -> Iterator[Cau
         )
 
 
-def _too_large(spec: ReservationSpec, limits: ApprovalLimits, costs: CostTable) -> Iterator[Cause]:
-    most = most_cost_units(spec, costs)
+def _too_large(most: float, limits: ApprovalLimits) -> Iterator[Cause]:
     if limits.size_cost_units is not None and most > limits.size_cost_units:
         asked = counted(most, "cost unit is", "cost units are")
         yield Cause(

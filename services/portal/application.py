@@ -263,6 +263,7 @@ def judge_application(application: Application) -> Refusal | Applied:
                 application.limits,
                 application.costs,
                 0.0 if one.before is None else most_cost_units(_in_effect(application, one.before), application.costs),
+                _counted_cost_units(application, one),
             ),
         )
     )
@@ -337,12 +338,13 @@ def _unapproved(application: Application, causes: Sequence[Cause]) -> Refusal | 
 
 def _asked_cost_units(application: Application, owner: str) -> float:
     """Return what the decided reservations of an owner would count toward its quota."""
+    return sum(_counted_cost_units(application, one) for one in application.decisions if one.owner == owner)
+
+
+def _counted_cost_units(application: Application, one: Decision) -> float:
+    """Return what a decided reservation would count toward a quota."""
     imagined, target, costs = application.imagined, application.plan.target, application.costs
-    mine = (one for one in application.decisions if one.owner == owner)
-    return sum(
-        max(most_cost_units(_in_effect(application, one), costs), held_cost_units(imagined, one.row, target, costs))
-        for one in mine
-    )
+    return max(most_cost_units(_in_effect(application, one), costs), held_cost_units(imagined, one.row, target, costs))
 
 
 def _in_effect(application: Application, one: Decision | Reservation) -> ReservationSpec:

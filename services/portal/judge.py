@@ -242,6 +242,7 @@ def _accepted(case: Case, asked: FleetSnapshot, row: int, decision: Decision) ->
                 case.limits,
                 case.costs,
                 0.0 if before is None else most_cost_units(before.spec, case.costs_before),
+                verdict.numbers["cost_units"],
             ),
         )
     )

@@ -1,6 +1,7 @@
 """Test approvals in the order of a story."""
 
 import pytest
+import sqlalchemy as sa
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
@@ -33,6 +34,22 @@ def waiting(client: TestClient) -> dict[str, object]:
 def decide(client: TestClient, approval: dict[str, object], what: str, reason: str = "reviewed"):
     url, match = f"/v1/approvals/{approval['approval_id']}/{what}", {"If-Match": f'"{approval["generation"]}"'}
     return client.post(url, json={"reason": reason}, headers=match)
+
+
+def test_the_servers_that_it_would_get_count_too(admin, client, database: Database) -> None:
+    """6 RRU over 4 MSBs take 8 servers. While an MSB has none, they take 9 of the other three."""
+    set_limits(admin, size_cost_units=8)
+    body = create(spec={"capacity_rru": 6, "rru": {"hw-a": 1}})
+    assert client.post("/v1/capacity-requests?dry_run=true", json=body).json()["status"]["phase"] == "granted"
+    with database.write() as tx:
+        tx.execute(
+            sa.text("""
+                UPDATE servers SET unavailability = 'unplanned'
+                FROM racks JOIN msbs USING (msb_id) WHERE racks.rack_id = servers.rack_id AND msbs.name = 'msb-00'""")
+        )
+    told = client.post("/v1/capacity-requests?dry_run=true", json=body).json()["status"]
+    assert (told["phase"], told["numbers"]["cost_units"]) == ("awaiting_approval", 9)
+    assert "9 cost units are above the 8 that need no approval" in told["message"]
 
 
 def test_a_large_request_waits_is_approved_and_goes_on(admin, client, operator, database: Database) -> None:
