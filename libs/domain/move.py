@@ -118,7 +118,7 @@ class RunningMove:
     """A running move, and the state of its server.
 
     step_started_at    in the future during the back-off after a failed attempt
-    wanted             True: the move's destination is still the server's target
+    wanted             True: the move's destination is still the server's target, and it is not there as it should be
     available          True: the server is not down
     host_profile       host profile of the server
     to_host_profile    host profile of the destination

@@ -35,7 +35,9 @@ MINUTE = timedelta(minutes=1)
 _RUNNING = f"""
     SELECT move_id, moves.generation, server_id, servers.generation, servers.name, msb_id, from_reservation_id,
            to_reservation_id, leaves.name, joins.name, steps, step_index, attempt, step_started_at,
-           to_reservation_id IS NOT DISTINCT FROM {GOAL},
+           to_reservation_id IS NOT DISTINCT FROM {GOAL}
+               AND (current_reservation_id IS DISTINCT FROM to_reservation_id
+                    OR coalesce(joins.host_profile <> servers.host_profile, true)),
            unavailability <> 'unplanned',
            servers.host_profile, joins.host_profile, coalesce(leaves.kind = 'shared_buffer', false), ask_at,
            calls_failed, asked_at IS NOT NULL, coalesce(loses.rru, 0), {{domain_ids}}

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import sqlalchemy as sa
 
+from libs.domain.move import MoveStatus
 from libs.domain.reservation import ReservationSpec
 from libs.store.capacity.reservations import load_reservation, update_spec
 from libs.store.platform.database import Database
@@ -20,11 +21,11 @@ NOW_SO = sa.text("""
     FROM servers JOIN reservations ON reservation_id = target_reservation_id WHERE reservations.name = :name""")
 
 
-def change_profile(database: Database, name: str) -> None:
+def change_profile(database: Database, name: str, to: str = "huge") -> None:
     of = reservation_id(read(database), name)
     with database.write() as tx:
         found = load_reservation(tx, of)
-        update_spec(tx, of, replace(found.spec, host_profile="huge"), generation=found.generation)
+        update_spec(tx, of, replace(found.spec, host_profile=to), generation=found.generation)
 
 
 def seen_while_it_changes(mover: Mover, name: str) -> list[sa.Row]:
@@ -67,3 +68,17 @@ def test_a_quarter_of_the_spare_servers_changes_at_a_time(database: Database, cl
     assert max(row.moving for row in seen) == 2
     assert (seen[-1].held, seen[-1].changed) == (8, 8)
     assert {tuple(step.value for step in move.steps) for move in mover.moves()} == {("host_profile",)}
+
+
+def test_no_server_leaves_for_a_profile_that_was_taken_back(database: Database, clock: ManualClock) -> None:
+    current = dict.fromkeys(("server-00", "server-01", "server-04", "server-05"), "web")
+    web = ReservationSpec(capacity_rru=3, rru=ONE, survives_msb_loss=False)
+    stored(database, region_image(reservations={"web": web}, current=current))
+    mover = Mover(database, clock)
+    change_profile(database, "web")
+    assert mover.tick().started == 1
+    change_profile(database, "web", web.host_profile)
+    assert mover.tick().cancelled == 1
+    (move,) = mover.moves()
+    assert (move.status, move.reason) == (MoveStatus.CANCELLED, "target_changed")
+    assert mover.actuator.asked == []
