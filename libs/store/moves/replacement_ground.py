@@ -40,6 +40,8 @@ _PARTS = (
         "unavailability_events WHERE region_id = :region_id AND ended_at IS NULL AND kind = 'unplanned' "
         "AND starts_at <= :now",
     ),
+    # a spare server whose failed move waits for an operator replaces none
+    _sum("(move_id, dead_letter)", "moves WHERE region_id = :region_id AND dead_letter = 'open'"),
     # a server that leaves is not held; an import may give servers other domains
     _sum("(retirement_id, status)", "retirements WHERE region_id = :region_id"),
     _sum("(import_id, status)", "imports WHERE region_id = :region_id"),

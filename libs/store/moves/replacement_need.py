@@ -67,7 +67,8 @@ _BUFFERS = """
     SELECT reservation_id, hardware_types.name AS hardware_type FROM reservations
     JOIN reservation_rru USING (reservation_id) JOIN hardware_types USING (hardware_type_id)
     WHERE region_id = :region_id AND kind = 'shared_buffer' AND deleted_at IS NULL"""
-# A lent server may be drawn until it joins: the plan ends its loan.
+# A lent server may be drawn until it joins: the plan ends its loan. The mover would not bring one with an open dead
+# letter.
 _SPARE = """
     SELECT server_id, (current_reservation_id IS NULL OR current_reservation_id = target_reservation_id)
         AND in_doubt_reservation_id IS NULL AND NOT unclean
@@ -75,6 +76,7 @@ _SPARE = """
     FROM servers
     WHERE target_reservation_id = ANY(:buffers) AND unavailability = 'none'
       AND (spare_for_reservation_id IS NULL OR current_reservation_id = target_reservation_id)
+      AND NOT EXISTS (SELECT FROM moves WHERE moves.server_id = servers.server_id AND dead_letter = 'open')
     ORDER BY server_id"""
 
 

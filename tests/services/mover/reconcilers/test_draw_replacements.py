@@ -45,6 +45,23 @@ def test_a_failed_server_is_replaced_and_joins_the_buffer_when_it_is_mended(regi
     assert region.targets() == after, "web is not given more than it had"
 
 
+def test_a_spare_server_that_does_not_move_replaces_no_other(region: LostServers) -> None:
+    with region.database.write() as tx:
+        failed = """INSERT INTO moves (region_id, server_id, to_reservation_id, steps, status, reason, dead_letter,
+                                       step_started_at, created_at)
+                    SELECT region_id, server_id, target_reservation_id, '{host_profile}', 'failed',
+                           'no_answer: host_profile', 'open', now(), now() FROM servers WHERE name = 'server-10'"""
+        tx.execute(sa.text(failed))
+    region.fail(UnavailabilityScope.SERVER, "server-00")
+    region.fail(UnavailabilityScope.SERVER, "server-01")
+    assert region.draw() == {"drawn": 1, "buffer_empty": 1}
+    assert region.targets()["server-11"] == "web"
+    with region.database.write() as tx:
+        tx.execute(sa.text("UPDATE moves SET dead_letter = 'retried'"))
+    assert region.draw() == {"drawn": 1}
+    assert region.targets()["server-10"] == "web"
+
+
 def test_a_replaced_server_has_the_fleet_read_only_while_its_msb_may_be_lost(region: LostServers) -> None:
     def reads_fleet() -> bool:
         with region.database.snapshot() as tx:

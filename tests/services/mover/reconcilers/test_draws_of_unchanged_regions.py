@@ -162,6 +162,8 @@ _OF_WEB = "SELECT region_id, reservation_id{} FROM reservations{} WHERE reservat
         "UPDATE unavailability_events SET starts_at = starts_at - interval '1 hour'",
         "INSERT INTO retirements (region_id, scope, server_id, kind, reason, due_at, created_at) "
         "SELECT region_id, 'server', server_id, 'decommission', '', now(), now() FROM servers WHERE name = 'server-15'",
+        "INSERT INTO moves (region_id, server_id, steps, status, dead_letter, step_started_at, created_at) "
+        "SELECT region_id, server_id, '{join}', 'failed', 'open', now(), now() FROM servers WHERE name = 'server-15'",
         "INSERT INTO imports (region_id, mode, status, counts, attributes, proposed_by, created_at) "
         "SELECT region_id, 'merge', 'confirmed', '{}', '{}', 'olga', now() FROM regions",
     ],
