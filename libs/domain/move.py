@@ -121,7 +121,7 @@ class RunningMove:
     wanted             True: the move's destination is still the server's target, and it is not there as it should be
     available          True: the server is not down
     host_profile       host profile of the server
-    to_host_profile    host profile of the destination
+    to_host_profile    host profile of the destination; of a step that was asked for, its profile at that time
     from_buffer        True: the move takes the server from a shared buffer, so it is a replacement
     ask_at             time before which the actuator is not asked again; None: the next tick
     calls_failed       consecutive calls for this step without an answer

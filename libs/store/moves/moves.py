@@ -125,11 +125,12 @@ _REPORT = sa.text("""
 
 # A preempt counts from here on, because containers leave before it is done.
 _ASKED = sa.text(f"""
-    UPDATE moves SET asked_at = :now,
+    UPDATE moves SET asked_at = :now, asked_host_profile = asked.host_profile,
                      churned_at = CASE WHEN steps[step_index + 1] = 'preempt' AND churned_at IS NULL AND {_COUNTS}
                                   THEN CAST(:now AS timestamptz) ELSE churned_at END
-    WHERE move_id = ANY(:move_ids) AND status = 'running' AND asked_at IS NULL
-    RETURNING move_id, generation""")
+    FROM unnest(CAST(:move_ids AS bigint[]), CAST(:host_profiles AS text[])) AS asked (move_id, host_profile)
+    WHERE moves.move_id = asked.move_id AND status = 'running' AND asked_at IS NULL
+    RETURNING moves.move_id, generation""")
 
 _EFFECTS = frozenset({MoveStep.PREEMPT, MoveStep.CLEAN, MoveStep.HOST_PROFILE, MoveStep.JOIN})
 """Steps that change the server's row when they are done."""
@@ -164,10 +165,12 @@ def mark_asked(tx: Transaction, moves: Sequence[RunningMove], *, now: datetime) 
     """Record that the actuator is about to be asked for the steps of `moves`. Return the moves that have not changed
     since they were read.
 
-    From then on a step counts as possibly under way, even if the clock jumps.
+    From then on a step counts as possibly under way, even if the clock jumps. Until its end the actuator is asked for
+    the same host profile, even if the destination gets another one.
     """
     new = {move.move_id: move for move in moves if not move.asked}
-    rows = tx.execute(_ASKED, {"move_ids": list(new), "now": now}).all() if new else ()
+    profiles = [move.to_host_profile for move in new.values()]
+    rows = tx.execute(_ASKED, {"move_ids": list(new), "host_profiles": profiles, "now": now}).all() if new else ()
     generation = {row.move_id: row.generation for row in rows if row.generation == new[row.move_id].generation + 1}
     return [
         move if move.asked else replace(move, asked=True, generation=generation[move.move_id])

@@ -39,7 +39,10 @@ _RUNNING = f"""
                AND (current_reservation_id IS DISTINCT FROM to_reservation_id
                     OR coalesce(joins.host_profile <> servers.host_profile, true)),
            unavailability <> 'unplanned',
-           servers.host_profile, joins.host_profile, coalesce(leaves.kind = 'shared_buffer', false), ask_at,
+           servers.host_profile,
+           CASE WHEN asked_at IS NULL THEN joins.host_profile
+                ELSE coalesce(asked_host_profile, joins.host_profile) END,
+           coalesce(leaves.kind = 'shared_buffer', false), ask_at,
            calls_failed, asked_at IS NOT NULL, coalesce(loses.rru, 0), {{domain_ids}}
     FROM moves JOIN servers USING (server_id) JOIN racks USING (rack_id) {{joins}}
     LEFT JOIN reservations AS leaves ON leaves.reservation_id = from_reservation_id

@@ -26,6 +26,7 @@ moves = sa.Table(
     at("finished_at", nullable=True),
     at("ask_at", nullable=True),
     at("asked_at", nullable=True),
+    text("asked_host_profile", nullable=True),  # of the destination, at asked_at: the step sets up this one
     sa.Column("calls_failed", sa.Integer, nullable=False, server_default=sa.text("0")),
     text("note", nullable=True),
     text("dead_letter", nullable=True),

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import sqlalchemy as sa
 
-from libs.domain.move import MoveStatus
+from libs.actuators.actuator import StepRequest, StepState
+from libs.domain.move import MoveStatus, MoveStep
 from libs.domain.reservation import ReservationSpec
 from libs.store.capacity.reservations import load_reservation, update_spec
 from libs.store.platform.database import Database
@@ -82,3 +83,31 @@ def test_no_server_leaves_for_a_profile_that_was_taken_back(database: Database, 
     (move,) = mover.moves()
     assert (move.status, move.reason) == (MoveStatus.CANCELLED, "target_changed")
     assert mover.actuator.asked == []
+
+
+def test_a_server_has_the_profile_that_its_step_was_asked_for(database: Database, clock: ManualClock) -> None:
+    web = ReservationSpec(capacity_rru=1, rru=ONE, survives_msb_loss=False, host_profile="small")
+    kept = {"server-01": "web"}  # so that it can spare server-00
+    target = kept | {"server-00": "web"}
+    stored(database, region_image(reservations={"web": web}, current=kept, target=target))
+    mover, done = Mover(database, clock), dict[str, str | None]()
+
+    def say(step: StepRequest) -> StepState:
+        """Set a server up by the first request for a step, as a receiver does, and say so at the second one."""
+        if (step.server, step.step) != ("server-00", MoveStep.HOST_PROFILE) or f"{step.move_id}" in done:
+            return StepState.DONE
+        done[f"{step.move_id}"] = step.to_host_profile
+        return StepState.RUNNING
+
+    mover.actuator.say = say
+    while not done:
+        mover.tick()
+    change_profile(database, "web")
+    mover.tick()
+    assert list(done.values()) == ["small"]
+    assert mover.server("server-00").host_profile == "small"
+    mover.settle()
+    assert list(done.values()) == ["small", "huge"]
+    assert mover.server("server-00").host_profile == "huge"
+    by_step = {(step.move_id, step.step, step.to_host_profile) for step in mover.actuator.asked}
+    assert len({key[:2] for key in by_step}) == len(by_step), "each step names one profile"
