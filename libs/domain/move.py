@@ -119,7 +119,7 @@ class RunningMove:
 
     step_started_at    in the future during the back-off after a failed attempt
     wanted             True: the move's destination is still the server's target, and it is not there as it should be
-    available          True: the server is not down
+    available          True: the server is neither down nor in maintenance
     host_profile       host profile of the server
     to_host_profile    host profile of the destination; of a step that was asked for, its profile at that time
     from_buffer        True: the move takes the server from a shared buffer, so it is a replacement

@@ -38,7 +38,7 @@ _RUNNING = f"""
            to_reservation_id IS NOT DISTINCT FROM {GOAL}
                AND (current_reservation_id IS DISTINCT FROM to_reservation_id
                     OR coalesce(joins.host_profile <> servers.host_profile, true)),
-           unavailability <> 'unplanned',
+           unavailability = 'none',
            servers.host_profile,
            CASE WHEN asked_at IS NULL THEN joins.host_profile
                 ELSE coalesce(asked_host_profile, joins.host_profile) END,

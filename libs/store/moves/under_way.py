@@ -45,7 +45,7 @@ _MOVES = f"""
     UNION ALL
     SELECT msb_id, coalesce(from_reservation_id, 0), coalesce(to_reservation_id, 0), true,
            extract(epoch FROM step_started_at)::float8,
-           CASE WHEN unavailability = 'unplanned' THEN {HeldBack.UNAVAILABLE:d}
+           CASE WHEN unavailability <> 'none' THEN {HeldBack.UNAVAILABLE:d}
                 WHEN {_SPARED} THEN {HeldBack.SPARED:d} ELSE {HeldBack.NONE:d} END::bigint,
            false, false, false, false, false,
            coalesce(leaves.kind <> 'shared_buffer', false) AND 'preempt' = ANY(steps[step_index + 1:]),

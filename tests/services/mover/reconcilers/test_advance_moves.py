@@ -9,10 +9,10 @@ from libs.actuators.actuator import ActuatorUnavailable, StepRequest, StepState
 from libs.domain.move import MoveStatus, MoveStep
 from libs.domain.region_condition import ConditionStatus, RegionCondition, RegionConditionType
 from libs.domain.reservation import ReservationSpec
-from libs.domain.unavailability import Unavailability
+from libs.domain.unavailability import Unavailability, UnavailabilityScope
 from libs.reconcile.call_retries import Backoff
 from libs.store.fleet.servers import InUse, set_in_use
-from libs.store.fleet.unavailability_events import end_event, list_events
+from libs.store.fleet.unavailability_events import end_event, list_events, open_event
 from libs.store.moves.move_history import load_step_records
 from libs.store.platform.database import Database
 from libs.store.platform.errors import UNAVAILABLE
@@ -278,6 +278,35 @@ def test_servers_that_are_down_or_in_maintenance_are_left_alone(database: Databa
     mover.settle()
     assert [move.server for move in mover.moves()] == ["server-00"]
     assert mover.server("server-01").current_reservation is None
+
+
+def test_a_move_of_a_server_in_maintenance_ends_and_begins_again_after_it(mover: Mover) -> None:
+    mover.tick()
+    mover.actuator.say = lambda step: StepState.FAILED  # people work on it
+    with mover.database.write() as tx:
+        event = open_event(
+            tx,
+            "west",
+            scope=UnavailabilityScope.SERVER,
+            scope_name="server-00",
+            kind=Unavailability.PLANNED,
+            reason="new disk",
+            starts_at=mover.clock.now(),
+            ends_at=None,
+            actor="olga",
+            now=mover.clock.now(),
+        )
+    for _ in range(10):
+        mover.tick(60)
+    (move,) = mover.moves("server-00")
+    assert (move.status, move.reason) == (MoveStatus.CANCELLED, "server_unavailable")
+    assert "server-00" not in {step.server for step in mover.actuator.asked}
+    assert mover.server("server-00").unavailability is Unavailability.PLANNED, "it is not blamed"
+    mover.actuator.say = lambda step: StepState.DONE
+    with mover.database.write() as tx:
+        end_event(tx, event.unavailability_event_id, generation=None, actor="olga", now=mover.clock.now())
+    mover.settle()
+    assert mover.server("server-00").current_reservation == "db"
 
 
 def test_two_movers_at_once_do_no_harm(database: Database, clock: ManualClock) -> None:
