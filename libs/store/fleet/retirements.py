@@ -62,8 +62,10 @@ _DECOMMISSION = sa.text(f"""
     WHERE server_id IN (SELECT server_id FROM ({_SERVERS_OF}) AS scoped
                         WHERE kind = 'decommission')
     RETURNING server_id""")
+# Another machine comes back: no step has set it up yet.
 _REFRESH = sa.text(f"""
     UPDATE servers SET hardware_type_id = to_hardware_type_id, current_reservation_id = NULL, in_use = false,
+                       host_profile = 'unknown',
                        unclean = unclean OR current_reservation_id IS NOT NULL OR in_doubt_reservation_id IS NOT NULL
     FROM (SELECT server_id, to_hardware_type_id FROM ({_SERVERS_OF}) AS scoped
           WHERE kind = 'refresh') AS refreshed

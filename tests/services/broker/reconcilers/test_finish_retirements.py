@@ -10,6 +10,7 @@ from libs.domain.reservation import ReservationKind, ReservationSpec
 from libs.domain.retirement import Retirement, RetirementKind, RetirementScope, RetirementStatus, condition_of
 from libs.domain.unavailability import Unavailability, UnavailabilityScope
 from libs.store.capacity.reservation_lists import ReservationFilter, list_reservations
+from libs.store.capacity.reservations import find_reservation
 from libs.store.capacity.shared_buffers import size_shared_buffers
 from libs.store.fleet.hardware_types import ensure_hardware_types
 from libs.store.fleet.regions import load_region
@@ -215,6 +216,19 @@ def test_a_refreshed_rack_is_away_and_comes_back_as_another_type(world: World) -
     assert RefreshUnavailability(world.database, world.clock, "west").reconcile() == 3
     assert world.servers(rack="rack-00", **down) == []
     assert world.condition(retirement)[1] == "It became hw-b."
+
+
+def test_the_machine_that_comes_back_has_no_known_host_profile(world: World) -> None:
+    with world.database.write() as tx:
+        ensure_hardware_types(tx, ["hw-b"], now=world.clock.now())
+    now = world.clock.now()
+    world.announce("server-23", RetirementScope.SERVER, kind="refresh", to_hardware_type="hw-b", due_at=now)
+    assert world.finish() == (1, 0)
+    with world.database.snapshot() as tx:
+        (server,) = list_servers(tx, "west", ServerFilter(name="server-23")).items
+        web = find_reservation(tx, "west", "web")
+    assert web is not None
+    assert server.host_profile not in ("", "default", web.spec.host_profile), "so its next reservation sets it up"
 
 
 def test_a_server_that_is_down_holds_nothing_and_its_name_may_come_again(world: World) -> None:
