@@ -215,6 +215,7 @@ def fail_moves(tx: Transaction, region_id: int, changes: Sequence[MoveChange], *
     Call it in its own transaction: it takes the lock of events, which comes before the locks of servers and moves.
     """
     lock_events(tx, region_id)
+    tx.execute(_LOCK_SERVERS, {"ids": [change.move.server_id for change in changes]})
     rows = tx.execute(_CHANGE, {"changes": _document(changes), "now": now}).all()
     failed = {row.server_id for row in rows}
     reasons = {
