@@ -21,7 +21,7 @@ FRACTION_MIN = 1e-3
 """Least distance of a number of units from whole ones. Below it a cut gains nothing, or trusts rounding."""
 UNITS_MAX = 1e4
 """Most units in a side or a weight of a row. With more, the fraction of a unit drowns in rounding."""
-ROUNDING = 1e-7
+ROUNDING = 1e-10
 """By how much a cut is looser than the arithmetic says, for rounding in sums of floats."""
 
 
@@ -71,34 +71,30 @@ class _Rows:
         return found
 
 
-def with_rounding_cuts(model: Model) -> Model:
-    """Return `model` with more rows and narrower bounds, which all its points with whole numbers keep.
+def with_rounding_cuts(model: Model, units_max: float = UNITS_MAX) -> Model:
+    """Return `model` with more rows, which all its points with whole numbers keep.
 
     The lower bounds of columns must be finite, and those of integer columns whole.
+
+    units_max  leave out rows from sides of more units than this: they gain least
     """
     rows = _Rows.of(model)
-    lower = model.lower.copy()
-    for column, least in _least_maxima(model, rows):
-        lower[column] = max(lower[column], min(least, model.upper[column]))
-    blocks, needs = [sp.csr_array(model.matrix)], [model.row_lower]
     size = np.where(rows.counts, np.abs(rows.weight), 0.0)
     largest = rows.most(size)
     smallest = largest - rows.most(np.where(rows.counts, largest[rows.row] - size, 0.0))
+    cuts = [_least_maxima(model, rows)]
     for unit, some in ((largest, largest > 0), (smallest, (smallest > 0) & (smallest < largest))):
-        matrix, need = _rounded(model, rows, unit, some)
-        blocks.append(matrix)
-        needs.append(need)
-    added = sum(len(need) for need in needs[1:])
+        cuts.append(_rounded(model, rows, unit, some, units_max))
+    needs = [model.row_lower, *(need for _, need in cuts)]
     return replace(
         model,
-        lower=lower,
-        matrix=sp.csc_array(sp.vstack(blocks)),
+        matrix=sp.csc_array(sp.vstack([model.matrix, *(matrix for matrix, _ in cuts)])),
         row_lower=np.concatenate(needs),
-        row_upper=np.concatenate([model.row_upper, np.full(added, np.inf)]),
+        row_upper=np.append(model.row_upper, np.full(sum(len(need) for need in needs[1:]), np.inf)),
     )
 
 
-def _rounded(model: Model, rows: _Rows, unit: Floats, some: Bools) -> tuple[sp.csr_array, Floats]:
+def _rounded(model: Model, rows: _Rows, unit: Floats, some: Bools, units_max: float) -> tuple[sp.csr_array, Floats]:
     """Return the rows from rounding the rows `some` (n,) divided by `unit` (n,), and their lower sides.
 
     With y >= 0 for the continuous columns of positive weight, and whole counts k >= 0:
@@ -112,7 +108,8 @@ def _rounded(model: Model, rows: _Rows, unit: Floats, some: Bools) -> tuple[sp.c
     f = divided - np.floor(divided)
     paid = ~rows.counts & (rows.weight > 0)
     some = some & (f > FRACTION_MIN) & (f < 1 - FRACTION_MIN) & (rows.sums(paid.astype(np.float64)) > 0)
-    some &= np.maximum(np.abs(rows.need), rows.most(np.where(rows.counts, np.abs(rows.weight), 0.0))) < UNITS_MAX * unit
+    some &= rows.most(np.where(rows.counts, np.abs(rows.weight), 0.0)) < UNITS_MAX * unit
+    some &= np.abs(rows.need) < units_max * unit
     kept = some[rows.row] & (rows.counts | paid)
     row, weight, column = rows.row[kept], rows.weight[kept], rows.column[kept]
     counts = rows.counts[kept]
@@ -129,12 +126,16 @@ def _rounded(model: Model, rows: _Rows, unit: Floats, some: Bools) -> tuple[sp.c
     return matrix, need[chosen] - ROUNDING * np.maximum(1.0, np.abs(need[chosen]))
 
 
-def _least_maxima(model: Model, rows: _Rows) -> list[tuple[int, float]]:
-    """Return columns y that are at least each of several sums of counts, and the least value of each.
+def _least_maxima(model: Model, rows: _Rows) -> tuple[sp.csr_array, Floats]:
+    """Return rows of columns y that are at least each of several sums of counts, and their lower sides.
 
-    Let G rows say that y is at least the sum of a group, and let the groups together need N + t y. Then the largest
-    group has at least L = N / (G - t), because y is at least as large. It has whole objects, each between a and b. So
-    y is at least a ceil(L / b) too.
+    Let G rows say that y is at least the sum of a group. Let another row say that the groups together need N + t y - s,
+    with s >= 0 for its continuous columns. Then the largest group has at least (N - s) / (G - t), because y is at least
+    as large. It has whole objects, each between a and b. So y / a is at least a whole number m with
+
+        m >= u - s / d,    d = (G - t) b,  u = N / d,    so    y + a s / (d f) >= a ceil(u)
+
+    by mixed-integer rounding, with the fraction f of u.
     """
     free = ~rows.counts
     paid = free & (rows.weight > 0)
@@ -142,34 +143,53 @@ def _least_maxima(model: Model, rows: _Rows) -> list[tuple[int, float]]:
     down = rows.most(np.where(rows.counts, rows.weight, 0.0)) <= 0
     of_group = single & down & (np.abs(rows.need) <= ROUNDING) & (np.diff(rows.first) > 1)
     heads = np.flatnonzero(paid & of_group[rows.row] & (model.lower[rows.column] == 0.0))
-    found = []
-    for y in np.flatnonzero(np.bincount(rows.column[heads], minlength=len(model.cost)) > 1).tolist():
-        own = heads[rows.column[heads] == y]
-        unit = np.zeros(len(rows.need))
-        unit[rows.row[own]] = rows.weight[own]
-        mine = np.flatnonzero((unit[rows.row] > 0) & rows.counts)
-        size = -rows.weight[mine] / unit[rows.row[mine]]
-        largest = np.zeros(len(model.cost))
-        np.maximum.at(largest, rows.column[mine], size)
-        against = rows.row[(rows.column == y) & (rows.weight < 0)].tolist()
-        least = max((_needed(model, rows, row, y, largest, len(own)) for row in against), default=0.0)
-        if least > ROUNDING:
-            objects = np.ceil(least / size.max() - FRACTION_MIN)
-            found.append((y, float(max(least, objects * size.min()) * (1.0 - ROUNDING))))
-    return found
+    heads = heads[np.argsort(rows.column[heads], kind="stable")]
+    maxima, begins = np.unique(rows.column[heads], return_index=True)
+    against = np.flatnonzero(free & (rows.weight < 0) & np.isin(rows.column, maxima))
+    of_y = dict[int, list[int]]()
+    for y, row in zip(rows.column[against].tolist(), rows.row[against].tolist(), strict=True):
+        of_y.setdefault(y, []).append(row)
+    found, largest = list[tuple[Indices, Floats, float]](), np.zeros(len(model.cost))
+    for y, first, last in zip(maxima.tolist(), begins, np.append(begins, len(heads))[1:], strict=True):
+        own = heads[first:last]
+        if len(own) < 2 or y not in of_y:
+            continue
+        groups = rows.row[own]
+        mine = np.concatenate([np.arange(rows.first[r], rows.first[r + 1]) for r in groups])
+        size = -rows.weight[mine] / np.repeat(rows.weight[own], np.diff(rows.first)[groups])
+        counts = rows.counts[mine]
+        size, column = size[counts], rows.column[mine[counts]]
+        np.maximum.at(largest, column, size)
+        several = (_least_maximum(rows, row, y, largest, size.min(), size.max(), len(own)) for row in of_y[y])
+        found += [one for one in several if one is not None]
+        largest[column] = 0.0
+    starts = np.cumsum([0, *(len(column) for column, _, _ in found)])
+    column = np.concatenate([np.zeros(0, np.intp), *(column for column, _, _ in found)])
+    weight = np.concatenate([np.zeros(0), *(weight for _, weight, _ in found)])
+    matrix = sp.csr_array((weight, column, starts), shape=(len(found), len(model.cost)))
+    return matrix, np.array([need for _, _, need in found]) + matrix @ model.lower
 
 
-def _needed(model: Model, rows: _Rows, row: int, y: int, largest: Floats, groups: int) -> float:
-    """Return L of the largest of `groups` groups by the row `row`, in which y has a negative weight; 0: nothing.
+def _least_maximum(
+    rows: _Rows, row: int, y: int, largest: Floats, a: float, b: float, groups: int
+) -> tuple[Indices, Floats, float] | None:
+    """Return the columns, weights and lower side of the row for y by the row `row`, which says what the groups need.
+
+    None: it says nothing, or there is a count that weighs more in it than in its group.
 
     largest  (C,) the largest weight of each count in a group; 0 if it is in none
+    a, b     the smallest and the largest of these
     """
     mine = slice(rows.first[row], rows.first[row + 1])
     column, weight, counts = rows.column[mine], rows.weight[mine], rows.counts[mine]
     if (counts & (weight > largest[column] * (1.0 + ROUNDING))).any():
-        return 0.0
+        return None
+    rest, need = groups + float(weight[column == y].sum()), float(rows.need[row])
+    if need <= 0 or rest <= 0:
+        return None
+    units = need / (rest * b)
+    whole = np.ceil(units - FRACTION_MIN)
+    f = min(units - whole + 1.0, 1.0)
     others = ~counts & (weight > 0)
-    spare = float((weight[others] * (model.upper - model.lower)[column[others]]).sum())
-    share = float(-weight[column == y].sum())
-    needed = float(rows.need[row]) - spare
-    return needed / (groups - share) if needed > 0 and groups > share else 0.0
+    found = np.append(y, column[others]), np.append(1.0, a / (rest * b * f) * weight[others])
+    return (*found, float(a * whole * (1.0 - ROUNDING)))

@@ -46,6 +46,10 @@ others may together leave as much open.
 """
 ROUNDING = 1e-6
 """Relative tolerance, for rounding in sums of floats."""
+NARROWEST = 1e-4
+"""Least width of narrower bounds of a column that is no count. A solver calls good points infeasible where bounds are
+a thousand million times as close as others.
+"""
 
 
 class Whole(NamedTuple):
@@ -108,7 +112,7 @@ def capped(model: Model, shares: Shares, goal: Floats, room: Floats) -> Model:
     of = np.diff(shares.columns.indptr) == 1
     paid = np.flatnonzero(of & (goal > 0))
     upper = model.upper.copy()
-    most = room[shares.columns.indices[shares.columns.indptr[paid]]] / goal[paid]
+    most = np.maximum(room[shares.columns.indices[shares.columns.indptr[paid]]] / goal[paid], NARROWEST)
     upper[paid] = np.minimum(upper[paid], model.lower[paid] + most)
     return replace(model, upper=upper)
 
@@ -218,7 +222,7 @@ def _cheaper(model: Model, reduced: Floats, slack: float) -> Model:
     reduced  (C,) the reduced costs: a column that leaves its cheaper bound by d costs at least |reduced| d
     """
     room = np.divide(slack, np.abs(reduced), out=np.full(len(reduced), np.inf), where=reduced != 0)
-    room = np.where(model.integer, np.floor(room + ROUNDING), room)
+    room = np.where(model.integer, np.floor(room + ROUNDING), np.maximum(room, NARROWEST))
     lower = np.where(reduced < 0, np.maximum(model.lower, model.upper - room), model.lower)
     upper = np.where(reduced > 0, np.minimum(model.upper, model.lower + room), model.upper)
     return replace(model, lower=lower, upper=upper)

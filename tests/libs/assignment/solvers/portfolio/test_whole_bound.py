@@ -139,9 +139,14 @@ def tiny(needs: float = 0.5) -> Problem:
     return problem
 
 
-def test_what_needs_less_than_an_object_pays_for_whole_ones() -> None:
+@pytest.mark.parametrize(("cut_counts_max", "paid"), [(0, 0.0), (5_000, 1.5)])
+def test_what_needs_less_than_an_object_pays_for_whole_ones(
+    cut_counts_max: int, paid: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With cuts, fractions pay most of it already."""
+    monkeypatch.setattr("libs.assignment.model.lower.CUT_COUNTS_MAX", cut_counts_max)
     fractions, whole, best = bounds(tiny())
-    assert fractions == pytest.approx(0.0, abs=1e-5)
+    assert fractions == pytest.approx(paid, abs=1e-5)
     assert whole == pytest.approx(best, abs=1e-3)
     assert best == pytest.approx(2.0), "each has an object in two halls, and half an object too many in each"
 
@@ -182,6 +187,21 @@ def test_what_each_container_may_pay_leaves_out_no_answer(seed: int) -> None:
         assert (narrow.upper <= model.upper).all()
     narrow = capped(model, shares, model.cost, found.room(best.objective))
     assert narrow.upper.sum() < model.upper.sum()
+
+
+def test_no_bound_is_so_narrow_that_a_solver_loses_points() -> None:
+    """Rounding leaves a room of 1e-9. HiGHS called points infeasible where it scaled that to 1."""
+    lowered = lower(world(1, objects=40))
+    model = lowered.at(1, (0.0,))
+    shares = shares_of(lowered, model.cost)
+    narrow = capped(model, shares, model.cost, np.full(PARTIES + 1, 1e-9))
+    less = narrow.upper < model.upper
+    assert less.any()
+    assert (narrow.upper - narrow.lower)[less].min() == pytest.approx(module.NARROWEST)
+    cheap = module._cheaper(model, np.where(model.integer, 0.0, 1e3), 1e-6)
+    less = cheap.upper < model.upper
+    assert less.any()
+    assert (cheap.upper - cheap.lower)[less].min() == pytest.approx(module.NARROWEST)
 
 
 def test_containers_that_share_more_than_objects_are_left_alone() -> None:
