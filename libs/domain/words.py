@@ -1,6 +1,8 @@
-"""Numbers with their nouns in sentences."""
+"""Numbers with their nouns, and times, in sentences."""
 
 from __future__ import annotations
+
+from datetime import UTC, datetime
 
 
 def counted(amount: float, one: str, many: str = "") -> str:
@@ -17,3 +19,8 @@ def counted_are(amount: int, one: str) -> str:
 def cost_units(amount: float) -> str:
     """Return an amount of cost units with its noun."""
     return counted(amount, "cost unit")
+
+
+def moment(at: datetime) -> str:
+    """Return a time as people read it, in UTC."""
+    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"

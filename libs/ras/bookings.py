@@ -19,7 +19,7 @@ from libs.domain.policy import RegionPolicy
 from libs.domain.reservation import ROUNDING
 from libs.domain.verdict import Verdict
 from libs.domain.what_if import with_reservation
-from libs.domain.words import counted_are
+from libs.domain.words import counted_are, moment
 from libs.ras.admission import admit
 
 MAINTENANCE_S_MAX = 86400.0
@@ -148,11 +148,6 @@ def beyond_horizon(one: Windowed, policy: RegionPolicy, verdict: Verdict | None 
         message=message,
         numbers={"booking_horizon_s": policy.booking_horizon_s},
     )
-
-
-def moment(at: datetime) -> str:
-    """Return a time as people read it, in UTC."""
-    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def moment_of(seconds: float) -> str:

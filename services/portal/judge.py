@@ -26,8 +26,8 @@ from libs.domain.stack import Asking, Stack
 from libs.domain.stacked_region import with_guests
 from libs.domain.verdict import Verdict
 from libs.domain.what_if import with_reservation
-from libs.domain.words import cost_units
-from libs.ras.bookings import Decision, beyond_horizon, booking_of, decide, moment
+from libs.domain.words import cost_units, moment
+from libs.ras.bookings import Decision, beyond_horizon, booking_of, decide
 from services.portal.quota_rule import exceeds_quota
 
 

@@ -83,14 +83,14 @@ def prepare(database: Database) -> None:
     )
     with database.write() as tx:
         region_id = import_region(tx, image, actor="test", now=now).region_id
-        set_approval_limits(tx, region_id, ApprovalLimits(size_cost_units=3.5))
+        set_approval_limits(tx, region_id, ApprovalLimits(size_cost_units=4.5))
         over = replace(spec, capacity_rru=1.0, starts_at=now - timedelta(days=2), ends_at=now - timedelta(days=1))
         create_reservation(tx, region_id, name="over", owner="team", spec=over, now=now)
         for name, capacity_rru, starts_at in (
             ("a", 1.0, None),
             ("b", 2.0, None),
             ("far-too-large", 1e6, None),
-            ("for-a-person", 3.0, None),
+            ("for-a-person", 5.0, None),
             ("next-year", 1.0, now + timedelta(days=365)),
         ):
             request = create_capacity_request(

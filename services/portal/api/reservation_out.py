@@ -14,7 +14,7 @@ from libs.domain.readiness import Readiness, ReadinessHistory, readiness_of
 from libs.domain.reservation import Coverage, HeldResource, Reservation, ReservationKind
 from libs.domain.reservation_motion import ReservationMotion
 from libs.domain.reservation_phase import ReservationPhase
-from libs.ras.bookings import moment
+from libs.domain.words import moment
 from libs.store.capacity.reservation_servers import ServerCount
 from libs.web.model import ResponseModel
 from libs.web.motion_out import LoanSummaryOut, UrgentSummaryOut
