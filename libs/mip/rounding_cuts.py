@@ -1,8 +1,8 @@
-"""Cut off fractions: rows and bounds that all points with whole numbers keep.
+"""Cut off fractions: rows that all points with whole numbers keep.
 
 A program of one container with few objects has a weak relaxation: it takes a thin slice of many classes. Then the
 largest group is almost nothing, and no group has an excess. Branch and bound would need a node for each class to see
-that a whole object is in some group. The rows and bounds here say it at once.
+that a whole object is in some group. The rows here say it at once.
 
 Source: mixed-integer rounding of single rows, Marchand and Wolsey 2001, "Aggregation and mixed integer rounding".
 """
