@@ -23,7 +23,8 @@ def check_waves(moves: MovesToMake, promises: Promises, plan: WavePlan) -> list[
       keeps it at the level *survive* too, unless its servers leave `at_hold`. With the servers that go to granted
       reservations, a request that waits may go down to what was granted of it.
     - Servers leave a reservation `at_hold` only if no other leaves it or joins it in the wave. They are one server, or
-      at most FEW_SHARE of the promise. The same holds for those that leave it `below`.
+      at most FEW_SHARE of the promise. The same holds for those that leave it `below`. Those that leave so in one wave
+      make no circle: then one reservation of it could have waited for the others.
     - A reservation falls below *hold* only in a wave that waits for an approval, through servers that leave it `below`,
       and by no more than the plan names.
     - No move waits for an approval that could go alone, at the level *hold*, after the waves that need none. No move is
@@ -77,6 +78,7 @@ def check_waves(moves: MovesToMake, promises: Promises, plan: WavePlan) -> list[
         )
         found += _few(moves, promises, plan.at_hold, rows, leaving)
         found += _few(moves, promises, plan.below, rows, leaving)
+        found += _circles(moves, leaving[(plan.at_hold | plan.below)[leaving]], k)
         found += _many_loans(promises, plan, k)
         joins = rows[moves.to[rows] != NONE]
         np.add.at(held, (moves.to[joins, None], moves.domain[joins]), moves.brings_rru[joins, None])
@@ -110,7 +112,7 @@ def _few(moves: MovesToMake, promises: Promises, few: Bools, rows: Ints, leaving
     at_hold, others = leaving[few[leaving]], leaving[~few[leaving]]
     number = np.bincount(moves.source[at_hold], minlength=R)
     left_rru = np.bincount(moves.source[at_hold], weights=moves.leaves_rru[at_hold], minlength=R)
-    # Servers that leave at *hold* do not count as arrivals of one another: they go at the same moment.
+    # Servers that leave at *hold* do not count as arrivals of one another: those that get one may not wait for it.
     steady = np.setdiff1d(rows, at_hold)
     busy = np.bincount(moves.source[others], minlength=R) > 0
     busy |= np.bincount(moves.to[steady][moves.to[steady] != NONE], minlength=R) > 0
@@ -118,6 +120,16 @@ def _few(moves: MovesToMake, promises: Promises, few: Bools, rows: Ints, leaving
     for r in np.flatnonzero((number > 0) & (busy | too_many)):
         message = f"{number[r]} servers worth {left_rru[r]:.6g} RRU leave {promises.name[r]} at a time"
         yield Violation(reason="TooMany", message=message, reservation=str(promises.name[r]))
+
+
+def _circles(moves: MovesToMake, leaving: Ints, k: int) -> Iterator[Violation]:
+    """Yield a violation if the servers `leaving` go around in a circle of reservations."""
+    while len(leaving):
+        further = np.isin(moves.source[leaving], moves.to[leaving]) & np.isin(moves.to[leaving], moves.source[leaving])
+        if further.all():
+            yield Violation(reason="Circle", message=f"reservations exchange servers below survive in wave {k}")
+            return
+        leaving = leaving[further]
 
 
 def _without(loans: WaveLoans, held: Floats, k: int) -> Floats:

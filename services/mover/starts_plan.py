@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -96,6 +96,7 @@ def choose_starts(
     rows = order[np.isin(order, rows)]
     if snapshot.idle is not None:  # spares come first, and they were looked for
         needless = _needless(snapshot)
+        departures.owe(_owed(waiting, rows, departures.held_back))
         departures.relieve_running(needless)
         few = rows[~np.isin(waiting.id[rows], list(needless))]
         relieved = _relieve(waiting, few, yielding, departures, guard, room)
@@ -152,19 +153,31 @@ def _lacks(
 def _relieve(
     waiting: WaitingServers, refused: Indices, yielding: Bools, departures: Departures, guard: Guard, room: _Room
 ) -> list[int]:
-    """Return the refused servers that leave at the level *hold*, because nothing arrives at their reservation."""
+    """Return the refused servers that leave at the level *hold*, because nothing arrives at their reservation. The
+    reservation that would lack the smallest share of its promise gives first.
+    """
     idle = [r for r in np.unique(waiting.current_id[refused]).tolist() if departures.is_idle(r)]
     rows = refused[np.isin(waiting.current_id[refused], idle)]
     rows = rows[_lacks(guard, waiting, rows, hold=True, yields=yielding) <= 0]
     relieved: list[int] = []
-    for row in rows.tolist():
+    for row in sorted(
+        rows.tolist(), key=lambda row: guard.lack_share(int(waiting.current_id[row]), float(waiting.leaves_rru[row]))
+    ):
         msb_id = int(waiting.msb_id[row])
         if not room.fits(msb_id, takes=True):
             continue
         if departures.relieve(int(waiting.current_id[row]), *waiting.worth(row), yields=bool(yielding[row])):
+            departures.arrive([int(waiting.target_id[row])])
             room.take(msb_id, takes=True)
             relieved.append(row)
     return relieved
+
+
+def _owed(waiting: WaitingServers, refused: Indices, held_back: Sequence[RunningMove]) -> Iterator[tuple[int, int]]:
+    """Yield the reservations, as pairs, from which a refused server waits to go, and to which it goes."""
+    yield from zip(waiting.current_id[refused].tolist(), waiting.target_id[refused].tolist(), strict=True)
+    for move in held_back:
+        yield move.from_reservation_id or 0, move.to_reservation_id or 0
 
 
 def _needless(snapshot: MovesSnapshot) -> set[int]:

@@ -34,6 +34,7 @@ class Departures:
         gone = [move for move in running if move.asked or move.step is not MoveStep.PREEMPT]
         self._arriving = {move.to_reservation_id for move in gone if move.to_reservation_id is not None}
         self._leaving = {move.from_reservation_id for move in gone if move.from_reservation_id is not None}
+        self._owed: dict[int, set[int]] = {}
         self._yielding = set[int]()
         self.relieved_running: list[RunningMove] = []
         self.exceeding_running: list[RunningMove] = []
@@ -73,6 +74,11 @@ class Departures:
         """
         self._arriving |= set(reservation_ids) - {0}
 
+    def owe(self, pairs: Iterable[tuple[int, int]]) -> None:
+        """Note that servers wait to go from one reservation to another, for pairs of their ids."""
+        for giver, to in pairs:
+            self._owed.setdefault(to, set()).add(giver)
+
     def is_idle(self, reservation_id: int) -> bool:
         """Return whether no server is on its way to the reservation or from it, apart from those that `relieve` let
         go.
@@ -80,8 +86,15 @@ class Departures:
         left = reservation_id in self._leaving and reservation_id not in self._relieved_rru
         return reservation_id not in self._arriving and not left
 
+    def will_get(self, reservation_id: int) -> bool:
+        """Return whether a reservation in motion owes this one a server. At rest, it may give it at *survive*.
+        So of several reservations that exchange servers, one alone goes at *hold*.
+        """
+        return not self._owed.get(reservation_id, set()).isdisjoint(self._arriving | self._leaving)
+
     def relieve(self, reservation_id: int, place: Place, rru: float, *, yields: bool = False) -> bool:
-        """Let a waiting server leave at the level *hold*, if nothing else leaves its reservation and nothing arrives.
+        """Let a waiting server leave at the level *hold*, if nothing else leaves its reservation, and nothing arrives
+        there or soon may. Before asking about another reservation, tell `arrive` where it goes.
 
         At most FEW_SHARE of the promise leaves so at a time, and at least one server.
         """
@@ -114,10 +127,13 @@ class Departures:
         """Let servers of running moves leave at the level *hold*, by the rules of `relieve`, but not the servers
         `kept`.
         """
-        for move in self.held_back:
+        for move in sorted(
+            self.held_back, key=lambda move: self._guard.lack_share(move.from_reservation_id or 0, move.leaves_rru)
+        ):
             assert move.from_reservation_id is not None
             worth = move.from_reservation_id, move.place, move.leaves_rru
             if move.server_id not in kept and self.relieve(*worth, yields=move.server_id in self._yielding):
+                self.arrive([move.to_reservation_id or 0])
                 self.relieved_running.append(move)
 
     def exceed_running(self, moves: Iterable[RunningMove], below_rru: Callable[[int], float]) -> None:
@@ -135,8 +151,10 @@ class Departures:
 
     def _is_few(self, reservation_id: int, rru: float) -> bool:
         before_rru = self._relieved_rru.get(reservation_id)
+        if before_rru is None:
+            return self.is_idle(reservation_id) and not self.will_get(reservation_id)
         most_rru = FEW_SHARE * self._guard.capacity_rru(reservation_id)
-        return self.is_idle(reservation_id) and (before_rru is None or before_rru + rru <= most_rru)
+        return self.is_idle(reservation_id) and before_rru + rru <= most_rru
 
     def _count_few(self, reservation_id: int, place: Place, rru: float) -> None:
         self._relieved_rru[reservation_id] = self._relieved_rru.get(reservation_id, 0.0) + rru

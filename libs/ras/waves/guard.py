@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
 from libs.domain.arrays import Bools, Floats, Ints
 from libs.domain.holding import Holding, Place, ResourceHoldings
+from libs.domain.reservation import ROUNDING
 from libs.ras.waves.measure_guard import MeasureGuard
 
 
@@ -88,6 +90,15 @@ class Guard:
     def capacity_rru(self, reservation_id: int) -> float:
         """Return the reservation's promise; infinite for a reservation that the guard does not know."""
         return self._rru.capacity_rru(reservation_id)
+
+    def lack_share(self, reservation_id: int, rru: float) -> float:
+        """Return the most that the reservation may lack at *survive* without a server worth `rru`, as a share of its
+        promise; 0 for a reservation that the guard does not know.
+        """
+        promise = self.capacity_rru(reservation_id)
+        if math.isinf(promise):
+            return 0.0
+        return (promise - self.level(reservation_id, survive=True) + rru) / max(promise, ROUNDING)
 
     def level(self, reservation_id: int, survive: bool) -> float:
         """Return the RRU that the reservation holds, in the measure of which it holds least.

@@ -14,7 +14,6 @@ import numpy as np
 from libs.domain.arrays import Bools, Ints
 from libs.domain.holding import Holding, Place
 from libs.domain.mover import MoverBounds
-from libs.domain.reservation import ROUNDING
 from libs.domain.spare import SPARES_MAX
 from libs.domain.wave_loans import Lendable, WaveLoans
 from libs.domain.waves import NEVER, NONE, MovesToMake, Promises, WavePlan
@@ -113,11 +112,16 @@ def plan_waves(
             lenders = sorted(queues.keys() & giving)
             coming += lender.lend(departures, lenders, _Waiting(queues), len(seconds))
         relieved: list[int] = []
-        for r in sorted(queues.keys() - blocked):
-            if departures.is_idle(r + 1):
-                found = list(queues[r].take(_ask(departures.relieve, r), all_kinds=False))
-                relieved += found
-                blocked |= set() if found else {r}
+        idle = {r for r in queues.keys() - blocked if departures.is_idle(r + 1)}
+        if idle:
+            departures.owe(_owed(moves, waits & (wave == NEVER), chosen))
+        for r in _by_lack(idle, queues, guard):
+            if not departures.is_idle(r + 1) or departures.will_get(r + 1):
+                continue
+            found = list(queues[r].take(_ask(departures.relieve, r), all_kinds=False))
+            departures.arrive((moves.to[found] + 1).tolist())
+            relieved += found
+            blocked |= set() if found else {r}
         chosen += relieved
         if lender is not None and not chosen and not coming and returned & queues.keys():
             # they gave a lent server back, and are at rest now: their next server may leave at *hold*
@@ -183,17 +187,28 @@ def _givers(moves: MovesToMake, waits: Bools, rows: list[int]) -> Ints:
 def _exceed(
     moves: MovesToMake, departures: Departures, guard: Guard, queues: Mapping[int, _Queue]
 ) -> dict[int, list[int]]:
-    """Return reservation -> the rows that leave it below *hold*. The reservations that would lack least come first: a
-    server that leaves one of them is on its way to another, which then need not fall below its promise.
-    """
-    lack_rru = {r: queue.least_rru() / max(guard.capacity_rru(r + 1), ROUNDING) for r, queue in queues.items()}
+    """Return reservation -> the rows that leave it below *hold*."""
     found: dict[int, list[int]] = {}
-    for r in sorted(queues, key=lambda r: (lack_rru[r], r)):
+    for r in _by_lack(queues, queues, guard):
         rows = list(queues[r].take(_ask(departures.exceed, r), all_kinds=False))
         if rows:
             departures.arrive((moves.to[rows] + 1).tolist())
             found[r] = rows
     return found
+
+
+def _by_lack(reservations: Iterable[int], queues: Mapping[int, _Queue], guard: Guard) -> list[int]:
+    """Return the reservations in order, first the one that would lack the smallest share of its promise. Its server is
+    then on its way to another, which need not fall below a level too.
+    """
+    return sorted(reservations, key=lambda r: (guard.lack_share(r + 1, queues[r].least_rru()), r))
+
+
+def _owed(moves: MovesToMake, waits: Bools, chosen: list[int]) -> set[tuple[int, int]]:
+    """Return pairs of reservations, as ids: one from which a server waits (N,) to go, and the one to which it goes."""
+    owed = waits & moves.presses
+    owed[chosen] = False
+    return set(zip((moves.source[owed] + 1).tolist(), (moves.to[owed] + 1).tolist(), strict=True))
 
 
 def holdings_of(promises: Promises, rows: Iterable[int]) -> list[Holding]:

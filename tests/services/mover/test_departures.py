@@ -288,7 +288,9 @@ def test_spares_come_back_whatever_fails(world: World, data: st.DataObject) -> N
 
 
 def test_no_spare_is_lent_where_it_does_not_help() -> None:
-    """The one free server is in the MSB whose loss counts, so the exchange goes at the level hold."""
+    """The one free server is in the MSB whose loss counts, so the exchange goes at the level hold. The second holds as
+    much as the first, so it waits for what the first gives.
+    """
     world = World(
         current={2: 1, 4: 1, 1: 1, 6: 2, 8: 2, 3: 2, 100: 0},
         target={2: 1, 4: 1, 1: 2, 6: 2, 8: 2, 3: 1, 100: 0},
@@ -296,7 +298,20 @@ def test_no_spare_is_lent_where_it_does_not_help() -> None:
     )  # fmt: skip
     plan = plan_moves(world.snapshot(), POLICY, T0)
     assert plan.loans == ()
-    assert {start.server_id for start in plan.start} == {1, 3}
+    assert {start.server_id for start in plan.start} == {1}
+
+
+def test_of_reservations_in_a_circle_the_one_that_lacks_least_goes_at_hold() -> None:
+    """No server is free. 1 exchanges with 2 and 3. A server is a tenth of its promise, and more of theirs."""
+    servers = {1: range(1, 13), 2: range(13, 19), 3: range(19, 23)}
+    current = {server: r for r, own in servers.items() for server in own}
+    swapped = {13: 1, 20: 1, 1: 2, 2: 3}
+    world = World(
+        current=current, target=current | swapped, in_use=set(), msbs=6, promised={1: 10.0, 2: 5.0, 3: 3.0},
+        survives=True,
+    )  # fmt: skip
+    plan = plan_moves(world.snapshot(), POLICY, T0)
+    assert {start.server_id for start in plan.start} == {1}
 
 
 def test_a_server_that_becomes_free_leaves_at_survive_alone() -> None:

@@ -72,13 +72,25 @@ def test_departures_follow_the_arrivals_that_allow_them() -> None:
     assert check_waves(moves, promises, plan) == []
 
 
-def test_an_exchange_without_a_free_server_goes_at_hold_one_by_one() -> None:
+def test_an_exchange_without_a_free_server_goes_at_hold_one_reservation_at_a_time() -> None:
     moves = moves_of(*[(0, 0, 1), (1, 1, 0)] * 3)
     promises = promises_of([[3.0, 3.0], [3.0, 3.0]], [3.0, 3.0])  # 3 survive the loss of an MSB
     plan = plan_waves(moves, promises, DEFAULT)
     assert check_waves(moves, promises, plan) == []
-    assert plan.wave.max() == 2
+    assert plan.wave.tolist() == [0, 1, 2, 3, 4, 5]
     assert plan.at_hold.all()
+    together = replace(plan, wave=np.array([0, 0, 1, 1, 2, 2]), seconds=plan.seconds[:3])
+    assert {one.reason for one in check_waves(moves, promises, together)} == {"Circle"}
+
+
+def test_of_reservations_in_a_circle_the_one_that_lacks_least_goes_at_hold() -> None:
+    """Of 20, 5 and 3 RRU each has what survives the loss of an MSB, and no more. The first exchanges with both."""
+    moves = moves_of((0, 1, 0), (1, 2, 0), (0, 0, 1), (1, 0, 2))
+    promises = promises_of([[4.0] * 6, [1.0] * 6, [1.0] * 4 + [0.0] * 2], [20.0, 5.0, 3.0])
+    plan = plan_waves(moves, promises, DEFAULT)
+    assert check_waves(moves, promises, plan) == []
+    assert plan.at_hold.tolist() == [False, False, True, True]
+    assert plan.wave.tolist() == [1, 3, 0, 2]
 
 
 def test_at_hold_no_more_than_a_fiftieth_of_the_promise_leaves_at_a_time() -> None:
