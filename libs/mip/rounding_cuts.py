@@ -71,10 +71,12 @@ class _Rows:
         return found
 
 
-def with_rounding_cuts(model: Model) -> Model:
+def with_rounding_cuts(model: Model, units_max: float = UNITS_MAX) -> Model:
     """Return `model` with more rows, which all its points with whole numbers keep.
 
     The lower bounds of columns must be finite, and those of integer columns whole.
+
+    units_max  leave out rows from sides of more units than this: they gain least
     """
     rows = _Rows.of(model)
     size = np.where(rows.counts, np.abs(rows.weight), 0.0)
@@ -82,7 +84,7 @@ def with_rounding_cuts(model: Model) -> Model:
     smallest = largest - rows.most(np.where(rows.counts, largest[rows.row] - size, 0.0))
     cuts = [_least_maxima(model, rows)]
     for unit, some in ((largest, largest > 0), (smallest, (smallest > 0) & (smallest < largest))):
-        cuts.append(_rounded(model, rows, unit, some))
+        cuts.append(_rounded(model, rows, unit, some, units_max))
     needs = [model.row_lower, *(need for _, need in cuts)]
     return replace(
         model,
@@ -92,7 +94,7 @@ def with_rounding_cuts(model: Model) -> Model:
     )
 
 
-def _rounded(model: Model, rows: _Rows, unit: Floats, some: Bools) -> tuple[sp.csr_array, Floats]:
+def _rounded(model: Model, rows: _Rows, unit: Floats, some: Bools, units_max: float) -> tuple[sp.csr_array, Floats]:
     """Return the rows from rounding the rows `some` (n,) divided by `unit` (n,), and their lower sides.
 
     With y >= 0 for the continuous columns of positive weight, and whole counts k >= 0:
@@ -106,7 +108,8 @@ def _rounded(model: Model, rows: _Rows, unit: Floats, some: Bools) -> tuple[sp.c
     f = divided - np.floor(divided)
     paid = ~rows.counts & (rows.weight > 0)
     some = some & (f > FRACTION_MIN) & (f < 1 - FRACTION_MIN) & (rows.sums(paid.astype(np.float64)) > 0)
-    some &= np.maximum(np.abs(rows.need), rows.most(np.where(rows.counts, np.abs(rows.weight), 0.0))) < UNITS_MAX * unit
+    some &= rows.most(np.where(rows.counts, np.abs(rows.weight), 0.0)) < UNITS_MAX * unit
+    some &= np.abs(rows.need) < units_max * unit
     kept = some[rows.row] & (rows.counts | paid)
     row, weight, column = rows.row[kept], rows.weight[kept], rows.column[kept]
     counts = rows.counts[kept]

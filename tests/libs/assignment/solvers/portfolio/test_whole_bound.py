@@ -139,9 +139,14 @@ def tiny(needs: float = 0.5) -> Problem:
     return problem
 
 
-def test_what_needs_less_than_an_object_pays_for_whole_ones() -> None:
+@pytest.mark.parametrize(("cut_counts_max", "paid"), [(0, 0.0), (5_000, 1.5)])
+def test_what_needs_less_than_an_object_pays_for_whole_ones(
+    cut_counts_max: int, paid: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With cuts, fractions pay most of it already."""
+    monkeypatch.setattr("libs.assignment.model.lower.CUT_COUNTS_MAX", cut_counts_max)
     fractions, whole, best = bounds(tiny())
-    assert fractions == pytest.approx(0.0, abs=1e-5)
+    assert fractions == pytest.approx(paid, abs=1e-5)
     assert whole == pytest.approx(best, abs=1e-3)
     assert best == pytest.approx(2.0), "each has an object in two halls, and half an object too many in each"
 
