@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -96,7 +96,7 @@ def choose_starts(
     rows = order[np.isin(order, rows)]
     if snapshot.idle is not None:  # spares come first, and they were looked for
         needless = _needless(snapshot)
-        departures.owe(_owed(waiting, rows, departures.held_back))
+        departures.owe(_owed(waiting, rows, departures.held_back, needless))
         departures.relieve_running(needless)
         few = rows[~np.isin(waiting.id[rows], list(needless))]
         relieved = _relieve(waiting, few, yielding, departures, guard, room)
@@ -173,11 +173,20 @@ def _relieve(
     return relieved
 
 
-def _owed(waiting: WaitingServers, refused: Indices, held_back: Sequence[RunningMove]) -> Iterator[tuple[int, int]]:
-    """Yield the reservations, as pairs, from which a refused server waits to go, and to which it goes."""
-    yield from zip(waiting.current_id[refused].tolist(), waiting.target_id[refused].tolist(), strict=True)
-    for move in held_back:
-        yield move.from_reservation_id or 0, move.to_reservation_id or 0
+def _owed(
+    waiting: WaitingServers, refused: Indices, held_back: Sequence[RunningMove], needless: Container[int]
+) -> Mapping[int, set[int]]:
+    """Return reservation -> those from which a refused server, or one held back, waits to go to it. It does not wait
+    for `needless` ones.
+    """
+    columns = waiting.id[refused], waiting.current_id[refused], waiting.target_id[refused]
+    ways = list(zip(*(column.tolist() for column in columns), strict=True))
+    ways += [(move.server_id, move.from_reservation_id or 0, move.to_reservation_id or 0) for move in held_back]
+    owed: defaultdict[int, set[int]] = defaultdict(set)
+    for server_id, giver, to in ways:
+        if server_id not in needless:
+            owed[to].add(giver)
+    return owed
 
 
 def _needless(snapshot: MovesSnapshot) -> set[int]:

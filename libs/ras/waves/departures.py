@@ -7,7 +7,7 @@ of a domain of a further kind. At the level *hold*, it keeps its capacity while 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 
 from libs.domain.holding import Place
 from libs.domain.move import MoveStep, RunningMove
@@ -34,7 +34,7 @@ class Departures:
         gone = [move for move in running if move.asked or move.step is not MoveStep.PREEMPT]
         self._arriving = {move.to_reservation_id for move in gone if move.to_reservation_id is not None}
         self._leaving = {move.from_reservation_id for move in gone if move.from_reservation_id is not None}
-        self._owed: dict[int, set[int]] = {}
+        self._owed: Mapping[int, Collection[int]] = {}
         self._yielding = set[int]()
         self.relieved_running: list[RunningMove] = []
         self.exceeding_running: list[RunningMove] = []
@@ -74,10 +74,11 @@ class Departures:
         """
         self._arriving |= set(reservation_ids) - {0}
 
-    def owe(self, pairs: Iterable[tuple[int, int]]) -> None:
-        """Note that servers wait to go from one reservation to another, for pairs of their ids."""
-        for giver, to in pairs:
-            self._owed.setdefault(to, set()).add(giver)
+    def owe(self, owed: Mapping[int, Collection[int]]) -> None:
+        """Note which servers wait to go from one reservation to another: the ids of the givers, by the id of the one
+        that is to get them.
+        """
+        self._owed = owed
 
     def is_idle(self, reservation_id: int) -> bool:
         """Return whether no server is on its way to the reservation or from it, apart from those that `relieve` let
@@ -90,7 +91,12 @@ class Departures:
         """Return whether a reservation in motion owes this one a server. At rest, it may give it at *survive*.
         So of several reservations that exchange servers, one alone goes at *hold*.
         """
-        return not self._owed.get(reservation_id, set()).isdisjoint(self._arriving | self._leaving)
+        givers = self._owed.get(reservation_id, ())
+        return any(giver in self._arriving or giver in self._leaving for giver in givers)
+
+    def is_at_rest(self, reservation_id: int) -> bool:
+        """Return whether a first server may leave the reservation at *hold*: it is idle, and gets nothing soon."""
+        return self.is_idle(reservation_id) and not self.will_get(reservation_id)
 
     def relieve(self, reservation_id: int, place: Place, rru: float, *, yields: bool = False) -> bool:
         """Let a waiting server leave at the level *hold*, if nothing else leaves its reservation, and nothing arrives
@@ -152,7 +158,7 @@ class Departures:
     def _is_few(self, reservation_id: int, rru: float) -> bool:
         before_rru = self._relieved_rru.get(reservation_id)
         if before_rru is None:
-            return self.is_idle(reservation_id) and not self.will_get(reservation_id)
+            return self.is_at_rest(reservation_id)
         most_rru = FEW_SHARE * self._guard.capacity_rru(reservation_id)
         return self.is_idle(reservation_id) and before_rru + rru <= most_rru
 

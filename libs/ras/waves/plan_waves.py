@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import Protocol
@@ -99,29 +99,31 @@ def plan_waves(
     approved: int | None = None
     lender = None if lendable is None else Lender(guard, lendable)
     gives = np.bincount(moves.source[waits & moves.presses], minlength=len(promises))
+    owed = _owed(moves, waits & moves.presses)
     while True:
         departures = Departures(guard)
+        departures.owe(owed)
         coming = lender.begin(departures) if lender is not None and not seconds else []
         giving = set(np.flatnonzero(gives).tolist())
         for r in sorted(changed & queues.keys()):
             chosen.extend(queues[r].take(_ask(departures.allow, r), all_kinds=True))
         departures.arrive((moves.to[chosen] + 1).tolist())
+        _settle(owed, moves, waits, chosen)
         returned = set[int]()
         if lender is not None:
             returned = lender.take_back(departures, giving, len(seconds))
             lenders = sorted(queues.keys() & giving)
             coming += lender.lend(departures, lenders, _Waiting(queues), len(seconds))
         relieved: list[int] = []
-        idle = {r for r in queues.keys() - blocked if departures.is_idle(r + 1)}
-        if idle:
-            departures.owe(_owed(moves, waits & (wave == NEVER), chosen))
+        idle = [r for r in queues.keys() - blocked if departures.is_at_rest(r + 1)]
         for r in _by_lack(idle, queues, guard):
-            if not departures.is_idle(r + 1) or departures.will_get(r + 1):
+            if not departures.is_at_rest(r + 1):
                 continue
             found = list(queues[r].take(_ask(departures.relieve, r), all_kinds=False))
             departures.arrive((moves.to[found] + 1).tolist())
             relieved += found
             blocked |= set() if found else {r}
+        _settle(owed, moves, waits, relieved)
         chosen += relieved
         if lender is not None and not chosen and not coming and returned & queues.keys():
             # they gave a lent server back, and are at rest now: their next server may leave at *hold*
@@ -136,6 +138,7 @@ def plan_waves(
                 break
             chosen = list(chain(*exceeding.values()))
             below[chosen] = True
+            _settle(owed, moves, waits, chosen)
             for r in exceeding:
                 lack_rru = float(promises.capacity_rru[r]) - guard.level(r + 1, survive=False)
                 below_rru[r] = max(below_rru[r], lack_rru)
@@ -204,11 +207,22 @@ def _by_lack(reservations: Iterable[int], queues: Mapping[int, _Queue], guard: G
     return sorted(reservations, key=lambda r: (guard.lack_share(r + 1, queues[r].least_rru()), r))
 
 
-def _owed(moves: MovesToMake, waits: Bools, chosen: list[int]) -> set[tuple[int, int]]:
-    """Return pairs of reservations, as ids: one from which a server waits (N,) to go, and the one to which it goes."""
-    owed = waits & moves.presses
-    owed[chosen] = False
-    return set(zip((moves.source[owed] + 1).tolist(), (moves.to[owed] + 1).tolist(), strict=True))
+def _owed(moves: MovesToMake, rows: Bools) -> dict[int, Counter[int]]:
+    """Return for each reservation how many of the servers `rows` (N,) each other one is to give it, by their ids."""
+    owed: defaultdict[int, Counter[int]] = defaultdict(Counter)
+    for to, giver in zip((moves.to[rows] + 1).tolist(), (moves.source[rows] + 1).tolist(), strict=True):
+        owed[to][giver] += 1
+    return dict(owed)
+
+
+def _settle(owed: Mapping[int, Counter[int]], moves: MovesToMake, waits: Bools, rows: list[int]) -> None:
+    """Count the servers of `rows` off what is `owed`: they are on their way."""
+    left = np.array(rows, np.int64)
+    left = left[waits[left] & moves.presses[left]]
+    for to, giver in zip((moves.to[left] + 1).tolist(), (moves.source[left] + 1).tolist(), strict=True):
+        owed[to][giver] -= 1
+        if not owed[to][giver]:
+            del owed[to][giver]
 
 
 def holdings_of(promises: Promises, rows: Iterable[int]) -> list[Holding]:

@@ -56,6 +56,15 @@ def test_among_themselves_requests_that_wait_keep_what_they_hold() -> None:
     assert (plan.start, numbers(plan)) == ((), {"r1": 2, "r2": 2})
 
 
+def test_no_request_waits_for_a_server_that_leaves_at_survive_alone() -> None:
+    """A server comes to One, which owes one to the request Three. That gives its own to the request Four at *hold*."""
+    at = {1: 3, 2: 3, 3: 3, 4: 1, 5: 1, 6: 1, 8: 0}
+    to = at | {1: 4, 4: 3, 8: 1}
+    world = World(current=at, target=to, in_use=set(), msbs=4, survives=True, promised={1: 2.0, 3: 2.0, 4: 1.0})
+    world.granted = {3: 0.0, 4: 0.0}
+    assert {start.server_id for start in plan_moves(world.snapshot(), POLICY, T0).start} == {1, 8}
+
+
 def begun_for_a_request(policy: MovePolicy) -> World:
     """One has a server to spare, and its move to a waiting request begins. Then One loses another server."""
     world = World(

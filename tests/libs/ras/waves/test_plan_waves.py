@@ -126,6 +126,16 @@ def test_below_hold_few_leave_at_a_time_and_the_plan_names_how_much_lacks() -> N
     assert {one.reason for one in check_waves(moves, promises, once)} == {"TooMany"}
 
 
+def test_below_hold_too_one_reservation_of_a_circle_goes_after_waves_that_concern_others() -> None:
+    """A free server comes to the fourth first. Then each of the others needs the one that another is to give."""
+    moves = moves_of((0, -1, 3), (0, 0, 1), (0, 1, 2), (0, 2, 0))
+    promises = promises_of([[1.0], [1.0], [1.0], [0.0]], [1.0, 1.0, 1.0, 1.0], survives=False)
+    plan = plan_waves(moves, promises, DEFAULT)
+    assert plan.wave.tolist() == [0, 1, 2, 3]
+    assert (plan.below.tolist(), plan.below_rru.tolist()) == ([False, True, False, False], [1.0, 0.0, 0.0, 0.0])
+    assert check_waves(moves, promises, plan) == []
+
+
 def test_a_server_that_goes_to_no_reservation_stays_where_its_own_would_not_survive_without_it() -> None:
     """Each holds what it must, or less, and nothing comes. The third has one more."""
     needless = np.array([False, True, False, False])
