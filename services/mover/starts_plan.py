@@ -102,7 +102,7 @@ def choose_starts(
         relieved = _relieve(waiting, few, yielding, departures, guard, room)
         rows = rows[~np.isin(rows, relieved)]
         if approved is not None:
-            excepted = _exceed(waiting, rows, yielding, departures, room, approved)
+            excepted = _exceed(waiting, rows, yielding, departures, guard, room, approved)
             rows = rows[~np.isin(rows, excepted)]
             relieved += excepted
         chosen += relieved
@@ -160,9 +160,7 @@ def _relieve(
     rows = refused[np.isin(waiting.current_id[refused], idle)]
     rows = rows[_lacks(guard, waiting, rows, hold=True, yields=yielding) <= 0]
     relieved: list[int] = []
-    for row in sorted(
-        rows.tolist(), key=lambda row: guard.lack_share(int(waiting.current_id[row]), float(waiting.leaves_rru[row]))
-    ):
+    for row in _by_lack(waiting, rows, guard):
         msb_id = int(waiting.msb_id[row])
         if not room.fits(msb_id, takes=True):
             continue
@@ -171,6 +169,14 @@ def _relieve(
             room.take(msb_id, takes=True)
             relieved.append(row)
     return relieved
+
+
+def _by_lack(waiting: WaitingServers, rows: Indices, guard: Guard) -> list[int]:
+    """Return the rows in order, first those of the reservation that would lack the smallest share of its promise."""
+    worth = zip(waiting.current_id[rows].tolist(), waiting.leaves_rru[rows].tolist(), strict=True)
+    share = np.array([guard.lack_share(r, rru) for r, rru in worth])
+    found: list[int] = rows[np.argsort(share, kind="stable")].tolist()
+    return found
 
 
 def _owed(
@@ -203,6 +209,7 @@ def _exceed(
     refused: Indices,
     yielding: Bools,
     departures: Departures,
+    guard: Guard,
     room: _Room,
     approved: StoredExceptions,
 ) -> list[int]:
@@ -216,7 +223,7 @@ def _exceed(
     departures.exceed_running(moves, approved.below_rru)
     rows = refused[approved.lists(waiting.id[refused], waiting.current_id[refused], waiting.target_id[refused])]
     excepted: list[int] = []
-    for row in rows.tolist():
+    for row in _by_lack(waiting, rows, guard):
         r, msb_id, below_rru = int(waiting.current_id[row]), int(waiting.msb_id[row]), approved.below_rru
         if room.fits(msb_id, takes=True) and departures.exceed(
             r, *waiting.worth(row), yields=bool(yielding[row]), below_rru=below_rru(r)

@@ -133,9 +133,7 @@ class Departures:
         """Let servers of running moves leave at the level *hold*, by the rules of `relieve`, but not the servers
         `kept`.
         """
-        for move in sorted(
-            self.held_back, key=lambda move: self._guard.lack_share(move.from_reservation_id or 0, move.leaves_rru)
-        ):
+        for move in self._by_lack(self.held_back):
             assert move.from_reservation_id is not None
             worth = move.from_reservation_id, move.place, move.leaves_rru
             if move.server_id not in kept and self.relieve(*worth, yields=move.server_id in self._yielding):
@@ -147,13 +145,19 @@ class Departures:
 
         below_rru   the most RRU that a reservation may hold below its capacity, by its id
         """
-        for move in moves:
+        for move in self._by_lack(moves):
             r = move.from_reservation_id
             assert r is not None
             yields = move.server_id in self._yielding
             if self.exceed(r, move.place, move.leaves_rru, yields=yields, below_rru=below_rru(r)):
                 self.arrive([move.to_reservation_id or 0])
                 self.exceeding_running.append(move)
+
+    def _by_lack(self, moves: Iterable[RunningMove]) -> list[RunningMove]:
+        """Return the moves in order, first those of the reservation that would lack the smallest share of its
+        promise.
+        """
+        return sorted(moves, key=lambda move: self._guard.lack_share(move.from_reservation_id or 0, move.leaves_rru))
 
     def _is_few(self, reservation_id: int, rru: float) -> bool:
         before_rru = self._relieved_rru.get(reservation_id)

@@ -186,6 +186,20 @@ def test_an_exchange_without_a_spare_waits_until_an_operator_approves_it() -> No
     assert planned(excepted({1: 0.5, 2: 0.0}, (1, 1, 2))).start == (), "more would lack than the plan said"
 
 
+def test_of_what_was_approved_the_reservation_that_lacks_least_gives_first() -> None:
+    """So did the plan foretell it. A server is half of what r2 was promised, and a quarter of what r1 was."""
+    current = {1: 2, 2: 2, 3: 1, 4: 1, 5: 1, 6: 1}
+    world = World(current=current, target=current | {1: 1, 3: 2}, in_use=set(), msbs=1, promised={1: 4.0, 2: 2.0})
+    world.exceptions = excepted({1: 1.0, 2: 1.0}, (1, 2, 1), (3, 1, 2))
+    assert [start.server_id for start in plan_moves(world.snapshot(), POLICY, T0).start] == [3]
+    world.promised = {1: 3.0, 2: 1.0}
+    tick(world, POLICY, T0, None)
+    assert set(world.running) == {1, 3}
+    world.promised = {1: 4.0, 2: 2.0}
+    plan = plan_moves(world.snapshot(), POLICY, T0 + timedelta(seconds=1))
+    assert [move.server_id for move in plan.ask] == [3]
+
+
 def test_a_move_that_rests_on_an_approval_says_so_when_its_preempt_is_due() -> None:
     world = World(
         current={1: 1, 2: 2}, target={1: 2, 2: 1}, in_use=set(), msbs=1, promised={1: 1.0, 2: 1.0}, profile={1: 2, 2: 1}
