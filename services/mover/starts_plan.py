@@ -89,7 +89,7 @@ def choose_starts(
         room.take(int(waiting.msb_id[row]), takes=bool(takes[row]))
         chosen.append(row)
     departures.arrive(waiting.target_id[chosen].tolist())
-    departures.arrive(_coming(waiting, departures.held_back))
+    departures.expect(_coming(waiting, departures.held_back))
     needy = waiting_by_reservation(snapshot, refused, departures.held_back)
     lent = lend(snapshot, needy, guard, departures, policy.loan_s_max, now)
     rows = np.array(sorted(refused), np.int32)

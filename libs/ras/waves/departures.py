@@ -34,6 +34,7 @@ class Departures:
         gone = [move for move in running if move.asked or move.step is not MoveStep.PREEMPT]
         self._arriving = {move.to_reservation_id for move in gone if move.to_reservation_id is not None}
         self._leaving = {move.from_reservation_id for move in gone if move.from_reservation_id is not None}
+        self._queued: Collection[int] = ()
         self._owed: Mapping[int, Collection[int]] = {}
         self._yielding = set[int]()
         self.relieved_running: list[RunningMove] = []
@@ -74,6 +75,12 @@ class Departures:
         """
         self._arriving |= set(reservation_ids) - {0}
 
+    def expect(self, reservation_ids: Collection[int]) -> None:
+        """Note the reservations for which free servers wait because of the bounds alone. Moves that are held back count
+        against these bounds. So while there are any, none of them waits for what such a reservation owes.
+        """
+        self._queued = reservation_ids
+
     def owe(self, owed: Mapping[int, Collection[int]]) -> None:
         """Note which servers wait to go from one reservation to another: the ids of the givers, by the id of the one
         that is to get them.
@@ -85,14 +92,15 @@ class Departures:
         go.
         """
         left = reservation_id in self._leaving and reservation_id not in self._relieved_rru
-        return reservation_id not in self._arriving and not left
+        return not (left or reservation_id in self._arriving or reservation_id in self._queued)
 
     def will_get(self, reservation_id: int) -> bool:
         """Return whether a reservation in motion owes this one a server. At rest, it may give it at *survive*.
         So of several reservations that exchange servers, one alone goes at *hold*.
         """
         givers = self._owed.get(reservation_id, ())
-        return any(giver in self._arriving or giver in self._leaving for giver in givers)
+        queued = () if self.held_back else self._queued
+        return any(giver in self._arriving or giver in self._leaving or giver in queued for giver in givers)
 
     def is_at_rest(self, reservation_id: int) -> bool:
         """Return whether a first server may leave the reservation at *hold*: it is idle, and gets nothing soon."""

@@ -328,6 +328,25 @@ def test_of_reservations_in_a_circle_the_one_that_lacks_least_goes_at_hold() -> 
     assert {start.server_id for start in plan.start} == {1}
 
 
+def test_a_move_that_is_held_back_does_not_wait_for_what_its_own_place_holds_back() -> None:
+    """A step of 1 failed, and then 4 did. One server of an MSB moves at a time, so 9 waits for 1, and r1 for 9."""
+    current = {1: 2, 2: 2, 3: 2, 4: 2, 5: 1, 6: 1, 7: 1, 9: 0}
+    world = World(
+        current=current, target=current | {1: 3, 5: 2, 9: 1}, in_use={9}, msbs=4, promised={1: 2.0, 2: 2.0, 3: 1.0},
+        survives=True,
+    )  # fmt: skip
+    policy, now = replace(POLICY, msb_moves_max=1), T0
+    tick(world, policy, now, None)
+    assert set(world.running) == {1}
+    world.running[1] = replace(world.running[1], attempt=2)
+    world.down.add(4)
+    for _ in range(40):
+        now += timedelta(seconds=30)
+        if tick(world, policy, now, None):
+            break
+    assert world.current == world.target
+
+
 def test_a_server_that_becomes_free_leaves_at_survive_alone() -> None:
     """Of both reservations two servers survive, as promised. r1 is to get 6 for 3, and no reservation waits for 3."""
     world = World(
