@@ -23,6 +23,8 @@ UNITS_MAX = 1e4
 """Most units in a side or a weight of a row. With more, the fraction of a unit drowns in rounding."""
 ROUNDING = 1e-10
 """By how much a cut is looser than the arithmetic says, for rounding in sums of floats."""
+TERMS = 1e-14
+"""By how much it is looser at least, as a share of the largest terms of its counts, which may cancel in the sum."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -118,12 +120,20 @@ def _rounded(model: Model, rows: _Rows, unit: Floats, some: Bools, units_max: fl
     g = f[row] * whole + np.minimum(f[row], shares - whole)
     weight = np.where(counts, unit[row] * g, weight)
     need = unit * f * np.ceil(divided)
+    terms = np.where(counts, unit[row] * (np.abs(shares) + 1.0), 0.0) * _reach(model)[column]
+    least = TERMS * np.bincount(row, terms, len(need))
     need += np.bincount(row, weight * model.lower[column], len(need))
     number = np.cumsum(some) - 1
     chosen = np.flatnonzero(some)
     matrix = sp.csr_array((weight, (number[row], column)), shape=(len(chosen), len(model.cost)))
     matrix.eliminate_zeros()
-    return matrix, need[chosen] - ROUNDING * np.maximum(1.0, np.abs(need[chosen]))
+    return matrix, (need - np.maximum(ROUNDING * np.maximum(1.0, np.abs(need)), least))[chosen]
+
+
+def _reach(model: Model) -> Floats:
+    """Return the largest size of each column's values, (C,), as far as its bounds are finite."""
+    ends = np.abs([model.lower, model.upper])
+    return np.asarray(np.where(np.isfinite(ends), ends, 0.0).max(axis=0))
 
 
 def _least_maxima(model: Model, rows: _Rows) -> tuple[sp.csr_array, Floats]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -96,3 +97,18 @@ def test_a_group_smaller_than_its_members_say_is_no_bound() -> None:
     m.add_rows(1, (np.zeros(2, int), counts, 2.0), (0, largest, -1.0), lower=3.0)
     model = m.build()
     assert with_rounding_cuts(model).lower.tolist() == model.lower.tolist()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_terms_of_thousands_of_millions_may_cancel(seed: int) -> None:
+    """Memory in bytes: an excess is exactly the difference of large sums, and the cut's own sums round."""
+    rng, m = np.random.default_rng(seed), Mip()
+    size = rng.uniform(1e9, 1e11, 3)
+    counts = m.add_columns(3, upper=5.0, integer=True)
+    excess = m.add_columns(1, upper=1e13)
+    limit = rng.uniform(0.1, 0.9) * size.max()
+    m.add_rows(1, (np.zeros(3, int), counts, -size), (0, excess, 1.0), lower=-limit)
+    cut = with_rounding_cuts(m.build())
+    for k in itertools.product(range(6), repeat=3):
+        activity = cut.matrix @ np.append(k, max(float((k * size).sum()) - limit, 0.0))
+        assert (activity >= cut.row_lower - 1e-10 * np.maximum(1.0, np.abs(activity))).all()
