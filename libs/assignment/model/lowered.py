@@ -75,6 +75,11 @@ class Lowered:
     completions: tuple[Completion, ...]
     sound: bool
 
+    @property
+    def stated(self) -> int:
+        """Return the number of rows that say what the problem is. Those after them follow from these (ADR 0062)."""
+        return max((block.last for block in self.blocks), default=0)
+
     def at(self, level: int, most: Sequence[float] = ()) -> Model:
         """Return the model that minimises one level while the levels above stay at most at the given values."""
         model = self.model

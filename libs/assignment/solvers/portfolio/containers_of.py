@@ -87,7 +87,7 @@ def shares_of(lowered: Lowered, cost: Floats) -> Shares:
         columns=columns,
         rows=csr(rows),
         separable=separable,
-        sink=_sink(lowered, pattern, cost),
+        sink=_sink(lowered, csr(pattern[: lowered.stated]), cost),
         _by_container=csr(columns.T),
     )
 
@@ -108,6 +108,8 @@ def _sink(lowered: Lowered, pattern: Matrix, cost: Floats) -> int:
 
     Of the containers without a count in a relevant row, the sink is the container with the most counts. A row is
     irrelevant if a column without cost can balance the row, and that column is in no other row.
+
+    pattern  of the rows that are stated: a row that follows from an irrelevant one is irrelevant too
     """
     counts = len(lowered.kind)
     alone = np.bincount(pattern.indices, minlength=len(cost)) == 1

@@ -136,6 +136,16 @@ def test_whose_a_column_is_and_where_nothing_costs() -> None:
     assert shares_of(joined, joined.levels[1].cost).sink == -1, "it costs something to leave an object out"
 
 
+def test_rows_that_only_cut_off_fractions_hide_no_sink() -> None:
+    """A later priority judges the sink too, at no cost for now. Its cuts have the same column as its rows."""
+    problem = world(2)
+    problem.add_dimension("size", np.where(np.arange(90) % 2, 1.0, 1.3))
+    problem.add_goal(CapacitySpec(dimension="size", limit=Limit(default=0.7)), priority=1)
+    lowered = lower(problem)
+    assert lowered.stated < len(lowered.model.row_lower)
+    assert shares_of(lowered, lowered.levels[1].cost).sink == PARTIES
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_excess_over_the_relaxation_adds_up_to_the_gap(seed: int) -> None:
     lowered, phases = lowered_world(seed)
