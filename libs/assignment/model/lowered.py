@@ -80,6 +80,11 @@ class Lowered:
         """Return the number of rows that say what the problem is. Those after them follow from these (ADR 0062)."""
         return max((block.last for block in self.blocks), default=0)
 
+    @property
+    def has_cuts(self) -> bool:
+        """Return whether there are more rows. Then the cheapest point of fractional counts may break one."""
+        return len(self.model.row_lower) > self.stated
+
     def at(self, level: int, most: Sequence[float] = ()) -> Model:
         """Return the model that minimises one level while the levels above stay at most at the given values."""
         model = self.model
@@ -134,7 +139,10 @@ class Lowered:
         return self._completed(point)
 
     def point_of(self, counts: Floats | Ints) -> Floats:
-        """Return the cheapest point with these counts, (C,), also for fractional counts. Cheap objects leave first."""
+        """Return the cheapest point with these counts, (C,), also for fractional counts. Cheap objects leave first.
+
+        With fractional counts it may break cuts.
+        """
         point = np.zeros(len(self.model.cost))
         point[: len(self.kind)] = counts
         self.leaving.fill(point)

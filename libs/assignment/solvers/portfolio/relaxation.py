@@ -46,7 +46,8 @@ class Relaxation:
     timed_out   bool           whether the clock or the caller ended the solve
     rows        (N,) or None   the row prices of the bound; None without a bound
     raw         (C,) or None   the values of all columns as a solver found them, in which steps may be fractions and
-                               containers may want more than there is. None if it is `point`, or there is no plan
+                               containers may want more than there is, and which pays for cuts. None if it is
+                               `point`, or there is no plan
     """
 
     fractional: Floats | None
@@ -113,7 +114,7 @@ def relax(
         point=found.x,
         bound=found.bound,
         rows=found.price,
-        raw=found.x if has_steps(lowered, model) else None,
+        raw=found.x if has_steps(lowered, model) or lowered.has_cuts else None,
         timed_out=found.timed_out,
     )
 

@@ -51,7 +51,8 @@ def _relaxed(lowered: Lowered, relaxation: Relaxation) -> Floats:
     """Return the point (C,) of a relaxation that has one.
 
     It is the point as the solver found it, if that is known. A relaxation pays for a part of a step, and by definition
-    a fraction of an object makes a whole step: then no container would seem to cost more than it must.
+    a fraction of an object makes a whole step: then no container would seem to cost more than it must. A relaxation
+    also pays for cuts, and by definition a fraction of an object does not.
     """
     if relaxation.raw is not None:
         return relaxation.raw

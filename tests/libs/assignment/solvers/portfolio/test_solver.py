@@ -155,6 +155,25 @@ def test_excess_over_the_relaxation_adds_up_to_the_gap(seed: int) -> None:
     assert gap == pytest.approx(search.total - relaxation.bound, rel=1e-3, abs=0.05)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_excess_adds_up_to_the_gap_where_cuts_cost(seed: int) -> None:
+    """Every party needs less than one object, and pays for a thick hall. So its cost in fractions is that of cuts."""
+    problem = world(seed, begin=np.full(90, PARTIES))
+    problem.goals = []
+    wanted = Limit(items=np.random.default_rng(seed).uniform(0.2, 0.9, PARTIES))
+    buffer = SingleGroupFailureBufferSpec(scope="party", partition="hall", dimension="worth", limit=wanted)
+    spread = GroupCountSpec(scope="party", partition="hall", dimension="worth", limit=Limit(default=0.2))
+    problem.add_goal(buffer, weight=50.0, normalise=False)
+    problem.add_goal(spread, weight=2.0, normalise=False)
+    lowered = lower(problem)
+    phases = Phases(lowered, lowered.at(1, (0.0,)), SEARCHED, 0, Clock(600.0), ThreadPool())
+    relaxation = relax(lowered, phases.model)
+    search = Search(lowered, phases.model, phases.shares, relaxation, lowered.held, np.random.default_rng(0))
+    gap = search.excess.sum() + search._idle_worth(search.free)
+    assert lowered.has_cuts
+    assert gap == pytest.approx(search.total - relaxation.bound, rel=1e-3, abs=0.05)
+
+
 def test_a_neighbourhood_that_is_expected_to_gain_too_little_is_not_tried() -> None:
     lowered, phases = lowered_world(0)
     relaxation = relax(lowered, phases.model)
