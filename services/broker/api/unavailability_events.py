@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Path, Query, Response
@@ -36,6 +36,8 @@ router = APIRouter(prefix="/v1/unavailability-events", tags=["unavailability eve
 _NOUN = "unavailability-events"
 EventId = Annotated[int, Path(ge=1, le=ID_MAX, description="Id of the event")]
 Health = Depends(require(Role.HEALTH))
+PAST = timedelta(days=1)
+"""Longest time by which maintenance may have been due when it is asked for. An earlier start is a typing mistake."""
 
 
 class UnavailabilityEventIn(RequestModel):
@@ -110,12 +112,14 @@ def post_event(
     starts_at = now if body.starts_at is None else body.starts_at
     _check(body, starts_at, dry_run=dry_run, is_operator=principal.role.includes(Role.OPERATOR))
     if dry_run:
+        _check_due(body, now)
         with context.database.snapshot() as tx:
             answer = MaintenanceAnswerOut.of(foresee(tx, _request(body, starts_at), now=now))
         return Response(answer.model_dump_json(), media_type="application/json")
 
     def effect(tx: Transaction) -> Answer:
         if body.kind == "planned":
+            _check_due(body, now)
             try:
                 event, approval = request_maintenance(tx, _request(body, starts_at), actor=principal.name, now=now)
             except MaintenanceRefused as refused:
@@ -238,6 +242,19 @@ def _check(body: UnavailabilityEventIn, starts_at: datetime, *, dry_run: bool, i
             raise invalid(FieldError(field="dry_run", location="query", code="not_planned", message=message))
     if body.override_reason is not None and not is_operator:
         raise Problem(403, "forbidden", "Only an operator may let maintenance begin against the rules.")
+
+
+def _check_due(body: UnavailabilityEventIn, now: datetime) -> None:
+    """Check that maintenance does not lie in the past. It begins when it is asked for, so a wrong year would begin it
+    at once. A repeated call is answered from its key before this check. Raises Problem.
+    """
+    errors = []
+    if body.starts_at is not None and body.starts_at < now - PAST:
+        errors.append(("starts_at", "is more than a day ago: leave it out to begin at once"))
+    if body.ends_at is not None and body.ends_at <= now:
+        errors.append(("ends_at", "is over: name a later time, or leave it out"))
+    if errors:
+        raise invalid(*(FieldError(field=f, location="body", code="past", message=message) for f, message in errors))
 
 
 def _refusal(body: UnavailabilityEventIn, refused: MaintenanceRefused) -> Problem:

@@ -1,5 +1,7 @@
 """Report outages and ask for maintenance by requests."""
 
+from datetime import UTC, datetime, timedelta
+
 import httpx
 import pytest
 from fastapi import FastAPI
@@ -71,6 +73,29 @@ def test_only_operators_override(app: FastAPI, database: Database, operator: Tes
     del body["override_reason"]
     foreseen = operator.post("/v1/unavailability-events?dry_run=true", json=body | {"kind": "unplanned"})
     assert (foreseen.status_code, foreseen.json()["errors"][0]["field"]) == (422, "dry_run")
+
+
+@pytest.mark.parametrize(
+    ("starts", "ends", "fields"),
+    [
+        (timedelta(days=-2), timedelta(days=-1), ["starts_at", "ends_at"]),
+        (timedelta(days=-2), timedelta(days=1), ["starts_at"]),
+        (timedelta(hours=-2), timedelta(hours=-1), ["ends_at"]),
+        (timedelta(hours=-2), timedelta(hours=1), []),
+    ],
+)
+def test_maintenance_in_the_past_is_refused_before_it_begins(
+    operator: TestClient, imported: None, starts: timedelta, ends: timedelta, fields: list[str]
+) -> None:
+    """A wrong year would take the server at once. Failures are reported later than they happen, so they may."""
+    path, now = "/v1/unavailability-events", datetime.now(UTC)
+    body = {"region": "west", "scope": "server", "scope_name": "server-01", "reason": "work"}
+    body |= {"starts_at": (now + starts).isoformat(), "ends_at": (now + ends).isoformat()}
+    foreseen = operator.post(f"{path}?dry_run=true", json=body | {"kind": "planned"})
+    asked = operator.post(path, json=body | {"kind": "planned"})
+    assert [e["field"] for e in foreseen.json().get("errors", [])] == fields
+    assert [e["field"] for e in asked.json().get("errors", [])] == fields
+    assert operator.post(path, json=body | {"kind": "unplanned"}).status_code == 201
 
 
 @pytest.mark.parametrize(
