@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from services.cli.client import Client, Json
+from services.cli.failure import CliFailure
 from services.cli.output import Output, OutputOption, print_json, print_rows, say
 
 _EXECUTIONS, _MODELS = "/v1/execution-figures", "/v1/model-figures"
@@ -38,43 +39,61 @@ def figures(
     if output is Output.JSON:
         print_json({"executions": executions, "models": models})
         return
-    rows = [_execution(one) for one in executions["executions"]]
-    print_rows(rows, {name: name for name in ("EXECUTION", "STATE", "STARTED", *_SHARES)})
-    rows = _services(executions, models)
-    print_rows(rows, {name: name for name in ("SERVICE", "PLANNED", "EXECUTED", "ABOVE", "BELOW", "RESIDUAL %")})
+    if service is not None and not any(map(_latest, _series(executions, models))):
+        raise CliFailure(
+            f"no service {service} is in the latest {last} executions and plans: `plimsoll flux figures` lists the "
+            "largest ones"
+        )
+    print_rows([_execution(one) for one in executions["executions"]], _EXECUTION_COLUMNS)
+    print_rows(_services(executions, models), _SERVICE_COLUMNS)
 
 
-_SHARES = ("UPSIZED %", "DOWNSIZED %", "SHIFTED %", "AUTOMATED %", "HOURS", "RESIZE H")
+_SHARES = (("upsized", "upsize"), ("downsized", "downsize"), ("shifted", "shift"))
+_EXECUTION_COLUMNS = {
+    "EXECUTION": "execution",
+    "STATE": "state",
+    "STARTED": "started",
+    **{done.upper(): f"{done}%" for done, _ in _SHARES},
+    "AUTOMATED": "automated%",
+    "HOURS": "hours",
+    "RESIZE H": "resize_h",
+}
+_SERVICE_COLUMNS = {
+    "SERVICE": "service",
+    **{name.upper(): name for name in ("planned", "executed", "above", "below")},
+    "RESIDUAL": "residual%",
+    "ERROR": "error%",
+}
+
+
+def _series(executions: Json, models: Json) -> list[list[Any]]:
+    return [*(one["executions"] for one in executions["services"]), *(one["runs"] for one in models["services"])]
 
 
 def _execution(one: Json) -> dict[str, Any]:
     found = one["figures"] or {}
-    shares = {
-        f"{done.upper()} %": _percent(found.get(done), found.get(planned))
-        for done, planned in (("upsized", "upsize"), ("downsized", "downsize"), ("shifted", "shift"))
-    }
     return {
-        "EXECUTION": one["plan_execution_id"],
-        "STATE": one["state"],
-        "STARTED": one["started_at"],
-        **shares,
-        "AUTOMATED %": _percent(found.get("automated"), 1.0),
-        "HOURS": one["completion_h"],
-        "RESIZE H": None if one["resize_h"] is None else one["resize_h"][2],
+        "execution": one["plan_execution_id"],
+        "state": one["state"],
+        "started": one["started_at"],
+        **{done: _share(found.get(done), found.get(planned)) for done, planned in _SHARES},
+        "automated": _share(found.get("automated"), 1.0),
+        "hours": one["completion_h"],
+        "resize_h": None if one["resize_h"] is None else one["resize_h"][2],
     }
 
 
 def _services(executions: Json, models: Json) -> list[dict[str, Any]]:
     """Return each service with its latest execution and its latest model."""
-    residual = {one["service"]: _latest(one["runs"]) for one in models["services"]}
-    resized = {one["service"]: _latest(one["executions"]) for one in executions["services"]}
+    model = {one["service"]: _latest(one["runs"]) or {} for one in models["services"]}
+    resized = {one["service"]: _latest(one["executions"]) or {} for one in executions["services"]}
     return [
         {
-            "SERVICE": name,
-            **{key.upper(): (resized.get(name) or {}).get(key) for key in ("planned", "executed", "above", "below")},
-            "RESIDUAL %": _percent((residual.get(name) or {}).get("residual"), 1.0),
+            "service": name,
+            **{key: resized.get(name, {}).get(key) for key in ("planned", "executed", "above", "below")},
+            **{key: model.get(name, {}).get(key) for key in ("residual", "error")},
         }
-        for name in dict.fromkeys([*resized, *residual])
+        for name in dict.fromkeys([*resized, *model])
     ]
 
 
@@ -82,5 +101,5 @@ def _latest(found: list[Any]) -> Any:
     return next((one for one in reversed(found) if one is not None), None)
 
 
-def _percent(part: float | None, whole: float | None) -> float | None:
-    return round(100 * part / whole, 1) if part is not None and whole else None
+def _share(part: float | None, whole: float | None) -> float | None:
+    return part / whole if part is not None and whole else None
