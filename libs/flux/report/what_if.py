@@ -55,7 +55,7 @@ def _impossible(before: Planned | None, after: Planned) -> list[dict[str, Any]]:
     # A shrink counts as a deficit of the room for upsizes. A pool that all leave has no upsizes.
     held = after.problem.pooled(plan.capacity + plan.growth)
     for t, h, r in zip(*np.nonzero((plan.deficit > NOISE) & (held > NOISE)), strict=True):
-        without = 0.0 if was is None else float(was[t, h, r])
+        without = 0.0 if was is None or was[t, h, r] <= NOISE else float(was[t, h, r])
         amount, hardware, region = float(plan.deficit[t, h, r]), words.hardware_types[h], words.regions[r]
         found.append(
             {

@@ -50,6 +50,17 @@ def test_a_lost_region_serves_nothing_and_the_difference_says_what_is_lacking(wo
     assert all(one["message"] for one in found["impossible"])
 
 
+def test_what_was_not_lacking_without_the_change_is_said_to_be_none(world, before):
+    """A linear program leaves deficits such as 8.9e-16 or -0.0, which are none."""
+    noisy = replace(before.solved.plan, deficit=np.full_like(before.solved.plan.deficit, 8.9e-16))
+    after = plan_world(*changed_world(*world, PlacementWhatIf(lost=("region-1",))))
+    for deficit in (noisy.deficit, -0.0 * noisy.deficit):
+        was = replace(before, solved=replace(before.solved, plan=replace(noisy, deficit=deficit)))
+        lacking = [one for one in difference_document(was, after)["impossible"] if one["reason"] == "SupplyLacking"]
+        assert lacking
+        assert {one["message"].rpartition(": ")[2] for one in lacking} == {"without the change 0"}
+
+
 def test_services_leave_a_lost_region_even_if_they_are_not_to_be_rebalanced(world):
     words, models, inputs = world
     controls = replace(inputs.controls, rebalance=np.zeros(len(words.services), bool))
