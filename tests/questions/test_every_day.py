@@ -101,7 +101,8 @@ def test_29_which_shared_buffer_runs_out_first(ask: Ask) -> None:
         """SELECT servers.name, ended_at IS NOT NULL AS is_over
         FROM unavailability_events JOIN servers USING (server_id)
         JOIN regions ON regions.region_id = unavailability_events.region_id
-        WHERE regions.name = 'west' AND unavailability_events.kind = 'unplanned' AND scope = 'server'"""
+        WHERE regions.name = 'west' AND unavailability_events.kind = 'unplanned' AND scope = 'server'
+          AND starts_at > regions.created_at"""
     )
     kind_of = {one["name"]: one["type"] for one in servers}
     failed = Counter(kind_of[event["name"]] for event in events)

@@ -19,12 +19,13 @@ _MSB_LOSSES = """
     FROM unavailability_events
     WHERE region_id = :region_id AND kind = 'unplanned' AND scope = 'msb'
       AND starts_at >= :since AND starts_at <= :now"""
-# Racks first: one row per event, and per server of a rack that failed.
+# Racks first: one row per event, and per server of a rack that failed. Servers that were down when the region came
+# failed before the time that is watched: as failures of its first minutes, they would be many a day.
 _SPARES = """
     WITH events AS (
         SELECT server_id, rack_id, starts_at, ended_at FROM unavailability_events
         WHERE region_id = :region_id AND kind = 'unplanned' AND scope IN ('server', 'rack')
-          AND starts_at >= :since AND starts_at <= :now
+          AND starts_at >= :since AND starts_at > :created_at AND starts_at <= :now
     ), failed AS (
         SELECT hardware_type_id, count(*) AS failures, count(ended_at) AS ended,
                sum(extract(epoch FROM least(coalesce(ended_at, :now), :now) - starts_at)) AS down_s
@@ -64,7 +65,7 @@ _SPARES = """
 
 def load_msb_losses(tx: Transaction, region_name: str, *, now: datetime) -> MsbLossRecord:
     """Return the losses of MSBs of the last RECORD_S_MAX, or since the region exists. Raises NotFound."""
-    region_id, since = _history(tx, region_name, now)
+    region_id, _, since = _history(tx, region_name, now)
     row = tx.execute(sa.text(_MSB_LOSSES), {"region_id": region_id, "since": since, "now": now}).one()
     watched_s = (now - since).total_seconds()
     return MsbLossRecord(msbs=row.msbs, watched_s=watched_s, losses=row.losses, down_s=float(row.down_s))
@@ -72,8 +73,9 @@ def load_msb_losses(tx: Transaction, region_name: str, *, now: datetime) -> MsbL
 
 def load_spare_record(tx: Transaction, region_name: str, *, now: datetime) -> SpareRecord:
     """Return the shared buffers and the failures of their types in the same time. Raises NotFound."""
-    region_id, since = _history(tx, region_name, now)
-    rows = tx.execute(sa.text(_SPARES), {"region_id": region_id, "since": since, "now": now}).all()
+    region_id, created_at, since = _history(tx, region_name, now)
+    values = {"region_id": region_id, "created_at": created_at, "since": since, "now": now}
+    rows = tx.execute(sa.text(_SPARES), values).all()
 
     def column(name: str, dtype: type) -> np.ndarray:
         return np.array([getattr(row, name) for row in rows], dtype)
@@ -90,7 +92,7 @@ def load_spare_record(tx: Transaction, region_name: str, *, now: datetime) -> Sp
     )
 
 
-def _history(tx: Transaction, region_name: str, now: datetime) -> tuple[int, datetime]:
-    """Return the id of a region, and the beginning of the history that counts."""
+def _history(tx: Transaction, region_name: str, now: datetime) -> tuple[int, datetime, datetime]:
+    """Return the id of a region, when it came, and the beginning of the history that counts."""
     region = load_region(tx, region_name)
-    return region.region_id, max(region.created_at, now - timedelta(seconds=RECORD_S_MAX))
+    return region.region_id, region.created_at, max(region.created_at, now - timedelta(seconds=RECORD_S_MAX))
