@@ -246,11 +246,11 @@ def _accepted(case: Case, asked: FleetSnapshot, row: int, decision: Decision) ->
             ),
         )
     )
-    if causes:
-        return _awaiting_approval(verdict, causes)
     if case.begins_later:
-        return _scheduled(case, row, decision)
-    return replace(_as_it_is(verdict), rebooked=decision.rebooked)
+        judged = _scheduled(case, row, decision)
+    else:
+        judged = replace(_as_it_is(verdict), rebooked=decision.rebooked)
+    return _awaiting_approval(judged, verdict, causes) if causes else judged
 
 
 def _overtaken(case: Case) -> Judgement | None:
@@ -349,7 +349,8 @@ def _quota_left(quota: Quota, asked: float) -> dict[str, float]:
     return {"quota_left_cost_units": quota.limit_cost_units - quota.used_cost_units - quota.pending_cost_units - asked}
 
 
-def _awaiting_approval(verdict: Verdict, causes: tuple[Cause, ...]) -> Judgement:
+def _awaiting_approval(judged: Judgement, verdict: Verdict, causes: tuple[Cause, ...]) -> Judgement:
+    """Return that a person must approve, and what would be judged then."""
     numbers = dict(verdict.numbers)
     for cause in causes:
         numbers |= cause.numbers
@@ -357,7 +358,7 @@ def _awaiting_approval(verdict: Verdict, causes: tuple[Cause, ...]) -> Judgement
     return Judgement(
         phase=CapacityRequestPhase.AWAITING_APPROVAL,
         reason="NeedsApproval",
-        message=f"Waits for an operator: {why}. Approved now, it would be {verdict.phase}: {verdict.message}",
+        message=f"Waits for an operator: {why}. Approved now, it would be {judged.phase}: {judged.message}",
         numbers=numbers,
         causes=causes,
     )

@@ -69,6 +69,21 @@ def test_a_dry_run_says_what_the_request_becomes(operator: TestClient, database:
         assert said["numbers"] == became.numbers
 
 
+@pytest.mark.parametrize("days", [2, 60])
+def test_a_start_that_needs_approval_is_said_to_be_scheduled(
+    operator: TestClient, database: Database, days: int
+) -> None:
+    """An approval of a later start books servers or none yet. It brings none, as the mover would for a grant."""
+    starts_at = (SystemClock().now() + timedelta(days=days)).isoformat()
+    body = create("late", {"capacity_rru": 3, "rru": {"hw-a": 1}, "survives_msb_loss": True, "starts_at": starts_at})
+    path = "/v1/capacity-requests?dry_run=true"
+    free = operator.post(path, json=body).json()["status"]
+    set_rules(database, ApprovalLimits(size_cost_units=1), None)
+    waits = operator.post(path, json=body).json()["status"]
+    assert (free["phase"], waits["phase"]) == ("scheduled", "awaiting_approval")
+    assert waits["message"].partition("Approved now, it would be ")[2] == f"scheduled: {free['message']}"
+
+
 def set_rules(database: Database, limits: ApprovalLimits, quota_cost_units: float | None) -> None:
     with database.write() as tx:
         region_id = load_region(tx, "west").region_id
