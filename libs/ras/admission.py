@@ -123,7 +123,9 @@ def admit(snapshot: FleetSnapshot, reservation: int, *, cancelled: Callable[[], 
     lost = int(((snapshot.servers.target == reservation) & (plan.target != reservation)).sum())
     if lost:
         message += f" {lost} others go back at once."
-    if surplus > rounding_rru and not gained:
+    # With resources or guests, the surplus is that of the scarcest, scaled to RRU: of no use to who asks for it.
+    alone = not resources_in(snapshot.reservations.resources[reservation], snapshot.resources)
+    if surplus > rounding_rru and alone and not gained:
         message += f" They give {surplus:.4g} RRU more than it asks for."
     return Verdict(phase="granted", reason="Granted", message=message, numbers=numbers, plan=plan)
 

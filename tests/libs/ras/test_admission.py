@@ -204,6 +204,17 @@ def test_a_shrink_gives_servers_back_at_once_and_says_how_many():
     assert "They give 0.5 RRU more than it asks for" in one(1.5, held).message
 
 
+def test_no_surplus_in_rru_of_the_host_is_told_to_a_guest():
+    """Both servers give 32 of 20 RRU of the guest, and 1.5 of 1 RRU of its host."""
+    host = ReservationSpec(capacity_rru=1.0, rru={"hw-a": 1.0}, survives_msb_loss=False)
+    guest = ReservationSpec(
+        capacity_rru=20.0, rru={"hw-a": 64.0}, survives_msb_loss=False, guest_of="index", guest_share=0.25
+    )
+    held = {"server-00": "index", "server-04": "index"}
+    verdict = admit(fleet_snapshot(reservations={"index": host, "cache": guest}, current=held), 0)
+    assert verdict.message == "2 servers cover 1 RRU and 20 RRU of its guest cache; it holds them already."
+
+
 BLOCKS = {"network_block": {f"server-{i:02d}": f"block-{block}" for i, block in enumerate((0, 0, 0, 0, 1, 1, 2, 2))}}
 
 
