@@ -23,6 +23,10 @@ UNITS_MAX = 1e4
 """Most units in a side or a weight of a row. With more, the fraction of a unit drowns in rounding."""
 ROUNDING = 1e-10
 """By how much a cut is looser than the arithmetic says, for rounding in sums of floats."""
+ALONE_UNITS = 4.0
+"""A row on all objects but the largest comes from needs of fewer units of the largest weight than this. With more, the
+largest object is a small part of what is needed.
+"""
 TERMS = 1e-14
 """By how much it is looser at least, as a share of the largest terms of its counts, which may cancel in the sum."""
 
@@ -172,6 +176,7 @@ def _least_maxima(model: Model, rows: _Rows) -> tuple[sp.csr_array, Floats]:
         np.maximum.at(largest, column, size)
         several = (_least_maximum(rows, row, y, largest, size.min(), size.max(), len(own)) for row in of_y[y])
         found += [one for one in several if one is not None]
+        found += [one for one in (_without_one(rows, row, y, largest) for row in of_y[y]) if one is not None]
         largest[column] = 0.0
     starts = np.cumsum([0, *(len(column) for column, _, _ in found)])
     column = np.concatenate([np.zeros(0, np.intp), *(column for column, _, _ in found)])
@@ -203,3 +208,29 @@ def _least_maximum(
     others = ~counts & (weight > 0)
     found = np.append(y, column[others]), np.append(1.0, a / (rest * b * f) * weight[others])
     return (*found, float(a * whole * (1.0 - ROUNDING)))
+
+
+def _without_one(rows: _Rows, row: int, y: int, largest: Floats) -> tuple[Indices, Floats, float] | None:
+    """Return the columns, weights and lower side of a row on what remains without the largest object; None: there is
+    none.
+
+    The row `row` says  w . k + s >= N + t y  with t >= 1, and y is at least as large as each object. So all objects but
+    the largest bring N - s. Of each weight w no more than N matters. Then
+
+        s + sum(w N / (N + w) k) >= N
+
+    Proof: let the objects be w_1 >= w_2 >= ..., and T the sum of all but the first. If T >= N, smaller objects with
+    T = N have a smaller sum. If T <= N, an object lacks w - w N / (N + w) = w^2 / (N + w) in the sum. All but the first
+    lack at most T w_2 / (N + w_2) <= N w_1 / (N + w_1), which the first has in it. So the sum is at least T.
+    """
+    mine = slice(rows.first[row], rows.first[row + 1])
+    column, weight, counts = rows.column[mine], rows.weight[mine], rows.counts[mine]
+    need = float(rows.need[row])
+    if (counts & (weight > largest[column] * (1.0 + ROUNDING))).any() or -float(weight[column == y].sum()) < 1.0:
+        return None
+    if need <= 0 or weight[counts].max(initial=0.0) * ALONE_UNITS <= need:
+        return None
+    own = weight > 0
+    column, weight, counts = column[own], weight[own], counts[own]
+    size = np.minimum(weight, need)
+    return column, np.where(counts, size * (need / (need + size)), weight), need * (1.0 - ROUNDING)

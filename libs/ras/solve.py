@@ -124,7 +124,7 @@ class _Solve:
         with self._step("evaluation"):
             score = evaluate(self.snapshot, target)
             least_penalty = self._least_penalty(found, score)
-            lower_bound = max(least_penalty, sum(found.bound[1:]))
+            lower_bound = max(least_penalty, sum(found.bound[1:]), found.sum_bound)
             if self.zones is not None:  # the plan may keep servers outside the chosen domains
                 least_penalty = min(least_penalty, score.penalty)
                 lower_bound = min(lower_bound, score.total_without_rack)

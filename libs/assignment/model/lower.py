@@ -36,12 +36,8 @@ from libs.assignment.model.shared_sums import add_sums
 from libs.assignment.model.step import add_step
 from libs.mip.rounding_cuts import with_rounding_cuts
 
-CUT_COUNTS_MAX = 5_000
-"""Most counts of a problem whose model has rounding cuts. They would cost the relaxation of a larger one more time, and
-its containers have more objects than those that need them.
-"""
 CUT_UNITS_MAX = 1.0
-"""Such cuts come from rows with a side of less than one object."""
+"""Rounding cuts come from rows with a side of less than one object: they gain most, and large problems have few."""
 
 
 def lower(problem: Problem) -> Lowered:
@@ -84,7 +80,7 @@ def lower_compiled(
     model = a.mip.build()
     weight = np.asarray(abs(model.matrix[:, leaving.column]).sum(axis=0), dtype=np.float64).ravel()
     leaving.sort(*(level.cost[leaving.column] for level in levels), weight)
-    if len(counts.kind) <= CUT_COUNTS_MAX and not named:  # a row without a name could not be told as the cause
+    if not named:  # a row without a name could not be told as the cause
         model = with_rounding_cuts(model, units_max=CUT_UNITS_MAX)
     return Lowered(
         problem=problem,

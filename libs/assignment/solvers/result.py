@@ -64,6 +64,8 @@ class Outcome:
     improved     whether the answer is better than the start
     bound        by level as in `broken` and `objective`: a lower bound for assignments equally good at all levels
                  above; empty if the solver proves nothing
+    sum_bound    a lower bound of the sum of all goals in the stated weights, for assignments as good as this one by
+                 the order of priorities; -inf if the solver finds none beside the sum of `bound`
     size         of the mixed-integer program; None if the solver builds none
     prices       gain of more room, by shape of container and dimension; from solvers that find them
     solver       its registered name
@@ -82,6 +84,7 @@ class Outcome:
     solve_s: float
     timeline: tuple[Step, ...]
     bound: tuple[float, ...] = ()
+    sum_bound: float = -math.inf
     size: ModelSize | None = None
     prices: Prices | None = None
     solver: str = "local"

@@ -112,3 +112,43 @@ def test_terms_of_thousands_of_millions_may_cancel(seed: int) -> None:
     for k in itertools.product(range(6), repeat=3):
         activity = cut.matrix @ np.append(k, max(float((k * size).sum()) - limit, 0.0))
         assert (activity >= cut.row_lower - 1e-10 * np.maximum(1.0, np.abs(activity))).all()
+
+
+def short(size: list[float], need: float, per_group: int, t: float = 1.0) -> Model:
+    """Return a container that needs `need` beside t times its largest group, and pays for what it is short of.
+
+    per_group  consecutive objects in one group
+    """
+    m, number = Mip(), len(size)
+    counts = m.add_columns(number, cost=0.3, upper=2.0, integer=True)
+    largest, lacks = m.add_columns(1, upper=100.0), m.add_columns(1, cost=1.0, upper=need)
+    for g in range(0, number, per_group):
+        mine = counts[g : g + per_group]
+        m.add_rows(
+            1, (np.zeros(len(mine), int), mine, -np.array(size[g : g + per_group])), (0, largest, 1.0), lower=0.0
+        )
+    m.add_rows(1, (np.zeros(number, int), counts, size), (0, largest, -t), (0, lacks, 1.0), lower=need)
+    return m.build()
+
+
+def test_half_an_object_in_spite_of_a_loss_takes_two_objects_or_is_short() -> None:
+    """Two objects cost more than what is short without them, so none is worth it, and no part of one either."""
+    model = short([1.0] * 12, 0.5, 1)
+    assert solve_lp(model).objective < 0.2
+    assert solve_lp(with_rounding_cuts(model)).objective == pytest.approx(0.5, abs=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_what_the_largest_object_leaves_keeps_all_whole_points(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    size = rng.choice([0.4, 0.5, 0.9, 1.0, 1.3, 2.1], 6).tolist()
+    need, t = float(rng.choice([0.3, 0.5, 1.0, 1.7, 3.1])), float(rng.choice([1.0, 0.5, 1.4]))
+    model = short(size, need, int(rng.choice([1, 2, 3])), t)
+    cut, G = with_rounding_cuts(model), model.matrix.shape[0] - 1
+    for k in itertools.product(range(3), repeat=6):
+        objects = np.array(k, float)
+        largest = max(0.0, *(-(model.matrix[:G, :6] @ objects)))
+        lacks = min(max(need - float(size @ objects) + t * largest, 0.0), need)
+        point = np.concatenate([objects, [largest, lacks]])
+        if model.violation(point) <= 1e-9:
+            assert cut.violation(point) <= 1e-9

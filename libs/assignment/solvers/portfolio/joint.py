@@ -71,7 +71,7 @@ class Joint:
     unit        (levels,) the weight of each level in the plain sum
     last        gives lower bounds of the last goal; None if the relaxation found no row prices
     whole       lower bound of the last goal for whole objects; None: not computed
-    first       lower bound of the first goal for whole objects; None: not computed
+    first       lower bound of the first goal for whole objects, each container alone; None: not computed
     """
 
     goals: list[int]
@@ -84,6 +84,17 @@ class Joint:
     last: BoundOfLast | None
     whole: WholeLast | None = None
     first: Whole | None = None
+
+    @property
+    def bound_of_sum(self) -> float:
+        """Return a lower bound of the plain sum in answers whose first goal is no worse than that of the best known."""
+        if self.whole is None:
+            return self.bound
+        lowered, above = self.phases.lowered, self.goals[:-1]
+        least = [lowered.levels[k].least(lowered.model) for k in above]
+        least[0] = least[0] if self.first is None else max(least[0], self.first.bound)
+        least_above = sum(self.unit[k] * value for k, value in zip(above, least, strict=True))
+        return max(self.bound, self.whole.bound + (1.0 - self.whole.share) * least_above)
 
     def settles(self, level: int, counts: Ints) -> bool:
         """Return whether `level` needs no search of its own.
@@ -134,18 +145,16 @@ class Joint:
     def with_first(self, model: Model, counts: Ints) -> Joint:
         """Return the outcome with a bound of the first goal for whole objects; `counts` (Q,) are the best ones known.
 
-        It takes little time if fractions reach the least value: few containers pay then, and row prices are 0, so each
-        may have all objects. Else nothing changes.
+        Few containers pay what no object avoids, so trees at row prices of 0 take little time: each container may have
+        all objects.
 
         model  the mixed-integer program of the first goal
         """
         lowered, k = self.phases.lowered, self.goals[0]
-        values = lowered.values(lowered.point_of(counts))
-        least, tolerance = lowered.levels[k].least(model), lowered.compiled.tolerance
-        if values[k] <= least + tolerance(k, values[k]):
+        value = lowered.values(lowered.point_of(counts))[k]
+        least = lowered.levels[k].least(model)
+        if value <= least + lowered.compiled.tolerance(k, value):
             return replace(self, first=Whole(least, np.zeros(len(lowered.problem.containers))))
-        if self.relaxation_of(k, model, values[:k], values[k]) is None:
-            return self
         return replace(self, first=self.phases.whole_bound(model, np.zeros(len(model.row_lower)), counts, BESIDE_SHARE))
 
     def proves(self, counts: Ints) -> bool:

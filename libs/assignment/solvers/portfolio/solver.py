@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
@@ -111,6 +111,7 @@ def solve_portfolio(
         solve_s=time.perf_counter() - began,
         timeline=timeline,
         bound=bound,
+        sum_bound=run.sum_bound(last),
         size=ModelSize.of(lowered),
         solver="portfolio",
         notes=run.notes(),
@@ -197,6 +198,17 @@ class _Run:
         self.bound.append(self._least - (0.0 if lowered.sound else lowered.levels[level].error))
         room = lowered.compiled.tolerance(level, value)
         self._most.append(value if value <= none + room else value + room)  # at its least value bounds hold it
+
+    def sum_bound(self, values: Sequence[float]) -> float:
+        """Return a lower bound of the sum of all goals in the stated weights, unless the answer's `values` (levels,)
+        refute it.
+        """
+        joint = self._joint
+        if joint is None:
+            return -math.inf
+        found = sum(joint.unit[k] * values[k] for k in joint.goals)
+        tolerance = sum(joint.unit[k] * self.lowered.compiled.tolerance(k, values[k]) for k in joint.goals)
+        return joint.bound_of_sum if joint.bound_of_sum <= found + tolerance else -math.inf
 
     def _is_open(self, level: int, value: float) -> bool:
         """Return whether the level is worth a search: its value is not proven, and there is time."""

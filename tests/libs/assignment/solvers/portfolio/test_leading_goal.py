@@ -22,7 +22,7 @@ FEW = replace(SEARCHED, stall=1)
 @pytest.mark.parametrize("seed", [0, 8])
 def test_wide_neighbourhoods_find_what_small_ones_miss(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The parties want more than there is, so that no object is free. Cuts would let small ones find it too."""
-    monkeypatch.setattr("libs.assignment.model.lower.CUT_COUNTS_MAX", 0)
+    monkeypatch.setattr("libs.assignment.model.lower.with_rounding_cuts", lambda model, **_: model)
     problem = ordered(seed, 40, wanted=1.8)
     wide = solve_portfolio(problem, FEW)
     limited = solve_portfolio(problem, replace(FEW, neighbourhoods_max=30))

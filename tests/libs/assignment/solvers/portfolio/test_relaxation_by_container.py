@@ -143,7 +143,8 @@ def test_little_is_a_share_of_the_objects() -> None:
 def test_penalties_that_no_plan_avoids_are_told_from_others(monkeypatch: pytest.MonkeyPatch) -> None:
     """In whole objects each party pays 1, because it needs two of which half would do. Nothing costs it 25."""
     monkeypatch.setattr(unpaid, "DEAR", 0.0)
-    monkeypatch.setattr("libs.assignment.model.lower.CUT_COUNTS_MAX", 0)  # fractions would pay too
+    # with cuts, fractions would pay too
+    monkeypatch.setattr("libs.assignment.model.lower.with_rounding_cuts", lambda model, **_: model)
     lowered = lower(tiny())
     model = lowered.at(1, (0.0,))
     shares = shares_of(lowered, model.cost)

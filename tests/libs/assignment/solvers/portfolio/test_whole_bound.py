@@ -139,12 +139,13 @@ def tiny(needs: float = 0.5) -> Problem:
     return problem
 
 
-@pytest.mark.parametrize(("cut_counts_max", "paid"), [(0, 0.0), (5_000, 1.5)])
+@pytest.mark.parametrize(("cuts", "paid"), [(False, 0.0), (True, 1.5)])
 def test_what_needs_less_than_an_object_pays_for_whole_ones(
-    cut_counts_max: int, paid: float, monkeypatch: pytest.MonkeyPatch
+    cuts: bool, paid: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With cuts, fractions pay most of it already."""
-    monkeypatch.setattr("libs.assignment.model.lower.CUT_COUNTS_MAX", cut_counts_max)
+    if not cuts:
+        monkeypatch.setattr("libs.assignment.model.lower.with_rounding_cuts", lambda model, **_: model)
     fractions, whole, best = bounds(tiny())
     assert fractions == pytest.approx(paid, abs=1e-5)
     assert whole == pytest.approx(best, abs=1e-3)
