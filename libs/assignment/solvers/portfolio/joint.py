@@ -13,6 +13,7 @@ priorities allows. So the later searches of single levels only have to improve t
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -27,6 +28,7 @@ from libs.assignment.solvers.portfolio.phases import BESIDE_SHARE, Phases
 from libs.assignment.solvers.portfolio.relaxation import Relaxation, quiet_columns
 from libs.assignment.solvers.portfolio.relaxation_by_columns import is_by_columns
 from libs.assignment.solvers.portfolio.subproblem import Pool
+from libs.assignment.solvers.portfolio.unavoidable import without_unavoidable
 from libs.assignment.solvers.portfolio.watch import Watch
 from libs.assignment.solvers.portfolio.whole_bound import Whole, capped
 from libs.assignment.solvers.settings import PortfolioLimits
@@ -45,6 +47,8 @@ NEGLIGIBLE = 0.01
 If the last level became worse by a smaller share, steps on counts improve the last level without neighbourhoods. A
 level gets no relaxation of its own if the relaxation of the sum brings the level nearer than this to its least value.
 """
+UNAVOIDABLE_SHARE = 0.05
+"""Share of the time left that it may take to find what no answer avoids of the first goal."""
 
 
 class WholeLast(NamedTuple):
@@ -222,6 +226,17 @@ def search_together(
     phases = Phases(lowered, _weighted(lowered, held, goals, led), limits, seed, watch, pool, _quiet(lowered, goals))
     if phases.is_small:
         return None
+    first = without_unavoidable(
+        lowered,
+        goals[0],
+        _weighted(lowered, held, goals[:1], np.ones(1)),
+        phases.shares,
+        counts,
+        pool=pool,
+        until=time.perf_counter() + UNAVOIDABLE_SHARE * watch.time_left(),
+        cancelled=watch.stop,
+    )
+    held, plain = (replace(model, row_lower=first.row_lower) for model in (held, plain))
     slack = np.array([tolerance(k, value) for k, value in enumerate(before)])
     mended, relaxation = phases.mended_and_relaxed(
         plain, lambda: _no_worse(lowered, phases.mended(counts), counts, before, slack), cancelled=watch.stop
@@ -247,8 +262,6 @@ def search_together(
     relaxed(joint)
     if relaxation.plan is not None:  # gains are then relative to the plain sum, not to the larger weighted one
         phases.count_from(plain.objective(relaxation.plan), relaxation.plan)
-
-    first = _weighted(lowered, held, goals[:1], np.ones(1))
 
     def proves(near: Ints, found: Callable[[], Ints]) -> bool:
         nonlocal joint

@@ -111,6 +111,6 @@ def relax_by_columns(
         bounded,
         fractional=fractional,
         point=lowered.point_of(fractional),
-        raw=mixed if has_steps(lowered, model) else None,
+        raw=mixed if has_steps(lowered, model) or lowered.has_cuts else None,
         timed_out=timed_out,
     )
