@@ -82,7 +82,7 @@ def with_rounding_cuts(model: Model, units_max: float = UNITS_MAX) -> Model:
 
     The lower bounds of columns must be finite, and those of integer columns whole.
 
-    units_max  leave out rows from sides of more units than this: they gain least
+    units_max  round no single row with a side of so many units or more: they gain least
     """
     rows = _Rows.of(model)
     size = np.where(rows.counts, np.abs(rows.weight), 0.0)

@@ -36,8 +36,12 @@ from libs.assignment.model.shared_sums import add_sums
 from libs.assignment.model.step import add_step
 from libs.mip.rounding_cuts import with_rounding_cuts
 
+UNCUT_COUNTS = range(5_001, 40_001)
+"""Numbers of counts with which no single rows are rounded: relaxed as a whole, such a problem takes twice as long with
+these rows. A larger one is relaxed container by container, and takes no longer.
+"""
 CUT_UNITS_MAX = 1.0
-"""Rounding cuts come from rows with a side of less than one object: they gain most, and large problems have few."""
+"""Rounded are rows with a side of less than one object: they gain most."""
 
 
 def lower(problem: Problem) -> Lowered:
@@ -81,7 +85,8 @@ def lower_compiled(
     weight = np.asarray(abs(model.matrix[:, leaving.column]).sum(axis=0), dtype=np.float64).ravel()
     leaving.sort(*(level.cost[leaving.column] for level in levels), weight)
     if not named:  # a row without a name could not be told as the cause
-        model = with_rounding_cuts(model, units_max=CUT_UNITS_MAX)
+        units_max = 0.0 if len(counts.kind) in UNCUT_COUNTS else CUT_UNITS_MAX
+        model = with_rounding_cuts(model, units_max=units_max)
     return Lowered(
         problem=problem,
         compiled=compiled,

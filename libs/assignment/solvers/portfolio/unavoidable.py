@@ -7,7 +7,6 @@ pay, later and in full.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -22,6 +21,10 @@ from libs.mip.model import Model
 
 CONTAINERS_MAX = 100
 """Most containers that are asked. If more seem to pay in spite of all objects, it is for another reason."""
+MUST_MAX, MUST_SHARE = 5, 0.01
+"""Most containers whose cuts are left out: in all, or as a share of all. If more must pay, objects are scarce, and
+others pay too. Then prices have to be about that.
+"""
 
 
 def without_unavoidable(
@@ -35,7 +38,8 @@ def without_unavoidable(
     until: float,
     cancelled: Callable[[], bool] | None = None,
 ) -> Model:
-    """Return `first`, the program of the first goal, without the cuts of containers that must pay for it.
+    """Return `first`, the program of the first goal, without the cuts of containers that must pay for it, if these are
+    few.
 
     level   the number of the first goal
     counts  (Q,) the best ones known
@@ -48,6 +52,8 @@ def without_unavoidable(
     least, _ = whole_least(lowered, first, shares, price, x, paying, pool=pool, until=until, cancelled=cancelled)
     must = np.zeros(len(lowered.problem.containers))
     must[paying] = least > lowered.compiled.tolerance(level, float(least.max()))
+    if must.sum() > max(MUST_MAX, MUST_SHARE * len(must)):
+        return first
     cuts = (shares.rows @ must > 0) & (np.arange(len(price)) >= lowered.stated)
     return replace(first, row_lower=np.where(cuts, -np.inf, first.row_lower))
 
@@ -55,7 +61,7 @@ def without_unavoidable(
 def _paying(lowered: Lowered, first: Model, shares: Shares) -> Ints:
     """Return the containers that pay for the first goal with all the objects that their counts allow.
 
-    Who pays for what it has too much of is among them.
+    Those that pay for what they have too much of are among them.
     """
     full = lowered.point_of(first.upper[: len(lowered.kind)])
     return np.flatnonzero(shares.costs(first.cost, full) > 0)
