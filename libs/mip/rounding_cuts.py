@@ -155,7 +155,8 @@ def _least_maxima(model: Model, rows: _Rows) -> tuple[sp.csr_array, Floats]:
     paid = free & (rows.weight > 0)
     single = (rows.sums(paid.astype(np.float64)) == 1) & (rows.sums(free.astype(np.float64)) == 1)
     down = rows.most(np.where(rows.counts, rows.weight, 0.0)) <= 0
-    of_group = single & down & (np.abs(rows.need) <= ROUNDING) & (np.diff(rows.first) > 1)
+    none = np.abs(rows.need) <= ROUNDING * rows.most(np.where(paid, rows.weight, 0.0))
+    of_group = single & down & none & (np.diff(rows.first) > 1)
     heads = np.flatnonzero(paid & of_group[rows.row] & (model.lower[rows.column] == 0.0))
     heads = heads[np.argsort(rows.column[heads], kind="stable")]
     maxima, begins = np.unique(rows.column[heads], return_index=True)
@@ -200,7 +201,7 @@ def _least_maximum(
     if (counts & (weight > largest[column] * (1.0 + ROUNDING))).any():
         return None
     rest, need = groups + float(weight[column == y].sum()), float(rows.need[row])
-    if need <= 0 or rest <= 0:
+    if need <= 0 or rest <= FRACTION_MIN:
         return None
     units = need / (rest * b)
     whole = np.ceil(units - FRACTION_MIN)

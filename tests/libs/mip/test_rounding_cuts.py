@@ -152,3 +152,17 @@ def test_what_the_largest_object_leaves_keeps_all_whole_points(seed: int) -> Non
         point = np.concatenate([objects, [largest, lacks]])
         if model.violation(point) <= 1e-9:
             assert cut.violation(point) <= 1e-9
+
+
+def test_a_group_whose_small_row_needs_little_is_no_group() -> None:
+    """In units of 1e-10, the largest group may be 0.5 smaller than its objects. So two of them bring 1.5 without it."""
+    m = Mip()
+    counts = m.add_columns(2, cost=1.0, upper=2.0, integer=True)
+    largest, lacks = m.add_columns(1, upper=9.0), m.add_columns(1, cost=9.0, upper=1.5)
+    for one in counts:
+        m.add_rows(1, (0, one, -1e-10), (0, largest, 1e-10), lower=-0.5e-10)
+    m.add_rows(1, (np.zeros(2, int), counts, 1.0), (0, largest, -1.0), (0, lacks, 1.0), lower=1.5)
+    model = m.build()
+    point = np.array([1.0, 1.0, 0.5, 0.0])
+    assert model.violation(point) == 0.0
+    assert with_rounding_cuts(model).violation(point) <= 1e-9
