@@ -47,6 +47,8 @@ PHASES = ((RACKS, spread_racks), (UPLINKS, relieve_uplinks))
 """The phases after the first, in order. The last one is only for regions whose racks have limits."""
 SAME = 1e-6
 """Relative difference up to which penalties count as equal, for rounding in sums of floats."""
+PROVEN = 1e-4
+"""Largest gap of a proven plan. Its program may count less than its score: servers that retire draw no power in it."""
 WITHOUT_BUDGET_SHARE = 0.6
 WITHIN_BUDGET_SHARE = 0.85
 """Shares of the time until two plans end: the one without a churn budget, and the one within it that may need a repair
@@ -149,7 +151,10 @@ class _Solve:
             neighbourhoods=found.tries,
             improved=found.timeline[-1].made if found.timeline else 0,
             stopped_by=_ended(found, phases),
-            proven=found.stopped_by is StoppedBy.OPTIMAL and np.array_equal(first, target) and self.zones is None,
+            proven=found.stopped_by is StoppedBy.OPTIMAL
+            and np.array_equal(first, target)
+            and self.zones is None
+            and score.total_without_rack <= lower_bound + PROVEN * max(1.0, score.total_without_rack),
             seed=self.seed,
             churn=churn,
             phases=phases,

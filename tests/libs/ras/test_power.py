@@ -337,3 +337,13 @@ def test_the_bound_of_a_balance_knows_that_retiring_servers_go() -> None:
     score = found.report.score
     assert score.power > 0
     assert found.report.lower_bound == pytest.approx(score.total_without_rack, abs=1e-3)
+
+
+def test_a_plan_that_keeps_a_retiring_server_is_not_proven_by_a_bound_without_its_power() -> None:
+    plain = region(msb_datacenter=(0, 0), servers=[(0, 0, 0), (0, 0, 0), (1, 0)], capacity=[3], survives=[False])
+    snapshot = powered(plain, power_balance_cost=50.0)
+    assert plan_target_bindings(snapshot, EXACT).report.proven
+    snapshot = replace(snapshot, servers=replace(snapshot.servers, leaving=np.array([True, False, False])))
+    report = plan_target_bindings(snapshot, EXACT).report
+    assert report.lower_bound < report.score.total_without_rack - 0.5
+    assert not report.proven
