@@ -226,16 +226,12 @@ def search_together(
     phases = Phases(lowered, _weighted(lowered, held, goals, led), limits, seed, watch, pool, _quiet(lowered, goals))
     if phases.is_small:
         return None
-    first = without_unavoidable(
-        lowered,
-        goals[0],
-        _weighted(lowered, held, goals[:1], np.ones(1)),
-        phases.shares,
-        counts,
-        pool=pool,
-        until=time.perf_counter() + UNAVOIDABLE_SHARE * watch.time_left(),
-        cancelled=watch.stop,
-    )
+    first = _weighted(lowered, held, goals[:1], np.ones(1))
+    if limits.whole_bound:
+        until = time.perf_counter() + UNAVOIDABLE_SHARE * watch.time_left()
+        first = without_unavoidable(
+            lowered, goals[0], first, phases.shares, counts, pool=pool, until=until, cancelled=watch.stop
+        )
     held, plain = (replace(model, row_lower=first.row_lower) for model in (held, plain))
     slack = np.array([tolerance(k, value) for k, value in enumerate(before)])
     mended, relaxation = phases.mended_and_relaxed(

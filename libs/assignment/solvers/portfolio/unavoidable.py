@@ -45,8 +45,10 @@ def without_unavoidable(
     counts  (Q,) the best ones known
     until   time.perf_counter() at which to end
     """
+    if not (lowered.has_cuts and shares.separates(first)):
+        return first
     paying = _paying(lowered, first, shares)
-    if not (lowered.has_cuts and shares.separates(first) and 0 < len(paying) <= CONTAINERS_MAX):
+    if not 0 < len(paying) <= CONTAINERS_MAX:
         return first
     price, x = np.zeros(len(first.row_lower)), lowered.point_of(counts)
     least, _ = whole_least(lowered, first, shares, price, x, paying, pool=pool, until=until, cancelled=cancelled)
