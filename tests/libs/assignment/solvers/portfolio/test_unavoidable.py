@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
-from libs.assignment import Limit, Limits, Problem, SingleGroupFailureBufferSpec, solve
+from libs.assignment import GroupCountSpec, Limit, Limits, Problem, SingleGroupFailureBufferSpec, solve
 from libs.assignment.model.lower import lower
 from libs.assignment.solvers.portfolio.containers_of import shares_of
+from libs.assignment.solvers.portfolio.phases import Phases
 from libs.assignment.solvers.portfolio.solver import solve_portfolio
 from libs.assignment.solvers.portfolio.thread_pool import ThreadPool
 from libs.assignment.solvers.portfolio.unavoidable import without_unavoidable
@@ -53,6 +55,24 @@ def test_the_cuts_of_containers_that_must_pay_are_left_out(needs: tuple[float, .
 
 def same_but_sides(found: Model, model: Model) -> bool:
     return found.matrix is model.matrix and found.lower is model.lower and found.row_upper is model.row_upper
+
+
+def test_the_relaxation_of_all_goals_has_no_such_cuts(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = halls(0.5, 2.5)
+    spread = GroupCountSpec(scope="party", partition="hall", dimension="worth", limit=Limit(default=0.5))
+    problem.add_goal(spread, priority=1, normalise=False)
+    relaxed, real = list[Model](), Phases.mended_and_relaxed
+
+    def noted(phases: Phases, model: Model, *others: Any, **named: Any) -> Any:
+        relaxed.append(model)
+        return real(phases, model, *others, **named)
+
+    monkeypatch.setattr(Phases, "mended_and_relaxed", noted)
+    for whole_bound in (True, False):
+        solve_portfolio(problem, replace(SEARCHED, whole_bound=whole_bound))
+        stated = lower(problem).stated
+        assert np.isneginf(relaxed[0].row_lower[stated:]).any() == whole_bound, "trees tell who must pay"
+        relaxed.clear()
 
 
 @pytest.mark.parametrize("seed", range(6))
