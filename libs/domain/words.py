@@ -21,6 +21,11 @@ def cost_units(amount: float) -> str:
     return counted(amount, "cost unit")
 
 
+def as_sentence(clause: str) -> str:
+    """Return a clause with a capital first letter and a full stop, unless it ends a sentence already. Names stay."""
+    return clause[:1].upper() + clause[1:] + ("" if clause.endswith((".", "?", "!")) else ".")
+
+
 def moment(at: datetime) -> str:
     """Return a time as people read it, in UTC."""
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"

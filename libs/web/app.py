@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 
 from libs.domain.principal import Role
 from libs.domain.stored_policy import UnknownPrices
+from libs.domain.words import as_sentence
 from libs.reconcile.clock import Clock
 from libs.reconcile.environment import read_environment
 from libs.reconcile.errors import StaleGeneration, StalePlan
@@ -128,14 +129,14 @@ def _on_invalid(request: Request, error: Exception) -> JSONResponse:
 
 def _on_stale_generation(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, StaleGeneration)
-    detail, expected, found = f"{str(error).capitalize()}.", error.expected, error.found
+    detail, expected, found = as_sentence(str(error)), error.expected, error.found
     problem = Problem(409, "stale_generation", detail, expected_generation=expected, found_generation=found)
     return _answer(request, problem)
 
 
 def _on_stale_plan(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, StalePlan)
-    return _answer(request, Problem(409, "stale_plan", f"{str(error).capitalize()}."))
+    return _answer(request, Problem(409, "stale_plan", as_sentence(str(error))))
 
 
 def _on_not_found(request: Request, error: Exception) -> JSONResponse:
@@ -145,9 +146,7 @@ def _on_not_found(request: Request, error: Exception) -> JSONResponse:
 
 def _on_already_exists(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, AlreadyExists)
-    text = str(error)
-    detail = f"{text[0].upper()}{text[1:]}: {error.todo}."
-    return _answer(request, Problem(409, "duplicate_name", detail))
+    return _answer(request, Problem(409, "duplicate_name", as_sentence(f"{error}: {error.todo}")))
 
 
 def _on_not_possible(request: Request, error: Exception) -> JSONResponse:
@@ -166,7 +165,7 @@ def _on_unknown_prices(request: Request, error: Exception) -> JSONResponse:
     """Answer as if this process were away: one of the newer version behind the same address can answer."""
     assert isinstance(error, UnknownPrices)
     text, headers = str(error), {"Retry-After": "5"}
-    return _answer(request, Problem(503, "newer_policy", f"{text[0].upper()}{text[1:]}.", headers=headers))
+    return _answer(request, Problem(503, "newer_policy", as_sentence(text), headers=headers))
 
 
 def _on_unavailable(request: Request, error: Exception) -> JSONResponse:

@@ -10,6 +10,7 @@ from datetime import datetime
 from libs.domain.capacity_request import CapacityRequest, CapacityRequestKind
 from libs.domain.region import Region
 from libs.domain.reservation import Reservation, ReservationKind, ReservationSpec
+from libs.domain.words import as_sentence
 from libs.reconcile.errors import StaleGeneration
 from libs.store.capacity.capacity_requests import count_undecided
 from libs.store.capacity.reservations import find_reservation, live_names, load_reservation
@@ -68,9 +69,9 @@ def submit_create(
         message = f"names beginning with {NAME_PREFIX} are kept for shared buffers: choose another"
         raise invalid(FieldError(field=name_field, location="body", code="reserved_name", message=message))
     if find_reservation(tx, region, name) is not None:
-        message = f"{region} has a reservation {name} already: choose another name, or resize that one"
+        message = f"there is a reservation {name} in {region} already: choose another name, or resize that one"
         errors = [FieldError(field=name_field, location="body", code="duplicate_name", message=message)]
-        raise Problem(409, "duplicate_name", f"{message}.".capitalize(), errors=errors)
+        raise Problem(409, "duplicate_name", as_sentence(message), errors=errors)
     spec = filled_in(tx, found, name, spec)
     _require_known(tx, found, spec)
     require_fitting_guests(tx, found, name, owner, spec)

@@ -13,6 +13,7 @@ from pydantic import Field
 from libs.domain.inventory_diff import ImportAction, ImportMode, diff_inventory, find_conflicts
 from libs.domain.principal import Role
 from libs.domain.region_import import Import, ImportStatus, describe_item
+from libs.domain.words import as_sentence
 from libs.interchange.files.errors import InterchangeError
 from libs.interchange.inventory.inventory import load_inventory
 from libs.store.fleet.import_confirm import confirm_import
@@ -210,4 +211,4 @@ def _decide(write: Write, decision: Callable[[Transaction], Import]) -> Response
     try:
         return write.once(lambda tx: Answer(200, ImportOut.model_validate(decision(tx))))
     except StaleImport as stale:
-        raise Problem(409, "stale_import", f"{str(stale).capitalize()}. Import the list again.") from stale
+        raise Problem(409, "stale_import", f"{as_sentence(str(stale))} Import the list again.") from stale

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from libs.domain.move import DeadLetter, Move, MoveStatus, MoveStep, StepResult
 from libs.domain.principal import Role
+from libs.domain.words import as_sentence
 from libs.reconcile.call_retries import CallSettings
 from libs.reconcile.jobs import MOVE
 from libs.store.fleet.regions import load_region
@@ -175,5 +176,5 @@ def _answer(tx: Transaction, move: Move) -> Answer:
 
 
 def _no_dead_letter(closed: NotPossible) -> Problem:
-    detail = f"{str(closed).capitalize()}. `plimsoll get moves --where dead_letter=open` lists the open ones."
+    detail = f"{as_sentence(str(closed))} `plimsoll get moves --where dead_letter=open` lists the open ones."
     return Problem(409, "wrong_phase", detail)

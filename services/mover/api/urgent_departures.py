@@ -10,6 +10,7 @@ from pydantic import Field
 
 from libs.domain.principal import Role
 from libs.domain.urgent_departure import URGENT_AT_ONCE_MAX
+from libs.domain.words import as_sentence
 from libs.reconcile.jobs import MOVE
 from libs.store.fleet.regions import load_region
 from libs.store.moves.urgent_departures import find_named, find_retiring, list_urgent, mark_urgent, unmark_urgent
@@ -93,7 +94,7 @@ def post_urgent_departures(body: UrgentIn, write: Write, principal: Asking, cont
                 now=context.clock.now(),
             )  # fmt: skip
         except NotPossible as none:
-            raise Problem(409, "wrong_phase", f"{str(none).capitalize()}.") from none
+            raise Problem(409, "wrong_phase", as_sentence(str(none))) from none
         enqueue(tx, MOVE, body.region)
         return Answer(200, MarkedOut(marked=number))
 

@@ -13,6 +13,7 @@ from fastapi.responses import JSONResponse
 from libs.domain.capacity_event import CapacityEvent, EventChange, EventStatus, Writer
 from libs.domain.plan_execution import Verb
 from libs.domain.principal import Role
+from libs.domain.words import as_sentence
 from libs.store.executions.events import find_execution_of
 from libs.store.executions.freezes import load_freezes_on
 from libs.store.ledger.changes import RefusedChange, change_events
@@ -87,7 +88,7 @@ def _change_event(
         try:
             return write.once(effect)
         except RefusedChange as error:
-            raise Problem(409, "wrong_phase", f"{str(error).capitalize()}.") from error
+            raise Problem(409, "wrong_phase", as_sentence(str(error))) from error
 
     return change_event
 

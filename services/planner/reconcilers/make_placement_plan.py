@@ -16,6 +16,7 @@ from structlog import get_logger
 
 from libs.domain.placement_what_if import what_if_of
 from libs.domain.plan_run import PlanRun, PlanRunStatus
+from libs.domain.words import as_sentence
 from libs.domain.world import ServiceModels
 from libs.flux.models.cost_models import CostModelError
 from libs.flux.models.service_models import fit_service_models
@@ -116,7 +117,7 @@ class MakePlacementPlan:
         except CannotPlan as cannot:
             return self._finish(run, PlanRunStatus.FAILED, cannot.reason, str(cannot))
         except WhatIfError as error:
-            return self._finish(run, PlanRunStatus.FAILED, "BadWhatIf", f"{error}.")
+            return self._finish(run, PlanRunStatus.FAILED, "BadWhatIf", as_sentence(str(error)))
         except CostModelError as cost_model:
             return self._finish(run, PlanRunStatus.FAILED, "CostModel", str(cost_model))
         except NoPlanError as no_plan:

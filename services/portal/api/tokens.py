@@ -10,6 +10,7 @@ from fastapi import APIRouter, Depends, Path, Query, Response
 from pydantic import ConfigDict, Field
 
 from libs.domain.principal import Principal, Role, Token
+from libs.domain.words import as_sentence
 from libs.store.platform import audit
 from libs.store.platform.database import Transaction
 from libs.store.platform.tokens import (
@@ -117,7 +118,7 @@ def post_token(body: TokenIn, context: Context, principal: Asking) -> Response:
         if token is None:
             message = f"there is or was a token {body.name}: choose another name"
             errors = [FieldError(field="name", location="body", code="duplicate_name", message=message)]
-            raise Problem(409, "duplicate_name", f"{message.capitalize()}.", errors=errors)
+            raise Problem(409, "duplicate_name", as_sentence(message), errors=errors)
         _audit(tx, "create", None, token, principal, now)
     return _with_secret(token, secret, 201)
 

@@ -1,6 +1,6 @@
 """Amounts agree with their nouns."""
 
-from libs.domain.words import cost_units, counted
+from libs.domain.words import as_sentence, cost_units, counted
 
 
 def test_one_is_singular_and_other_amounts_are_not() -> None:
@@ -11,3 +11,9 @@ def test_one_is_singular_and_other_amounts_are_not() -> None:
     assert (counted(1, "entry is", "entries are"), counted(2, "entry is", "entries are")) == (
         *("1 entry is", "2 entries are"),
     )
+
+
+def test_a_clause_becomes_a_sentence_with_one_mark_at_its_end_and_its_names_as_they_are() -> None:
+    said = ("region West has an MSB", "did you mean product-0?", "It is over.", "")
+    told = ("Region West has an MSB.", "Did you mean product-0?", "It is over.", ".")
+    assert tuple(map(as_sentence, said)) == told

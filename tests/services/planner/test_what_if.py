@@ -54,9 +54,10 @@ def test_nothing_is_kept_unless_it_is_applied(client, planner, ask, world, datab
 
 def test_an_unknown_name_ends_the_run_with_a_reason(client, planner, ask, world):
     put_world(client, world)
-    run = ask(what_if={"lost": ["nowhere"]})
-    assert planner().reconcile() is PlanRunStatus.FAILED
-    assert (look(client, run)["reason"], "unknown region nowhere" in look(client, run)["error"]) == ("BadWhatIf", True)
+    for name, told in (("zzz", "Unknown region zzz."), ("eats", "Unknown region eats; did you mean east?")):
+        run = ask(what_if={"lost": [name]})
+        assert planner().reconcile() is PlanRunStatus.FAILED
+        assert (look(client, run)["reason"], look(client, run)["error"]) == ("BadWhatIf", told)
 
 
 @pytest.mark.parametrize(

@@ -84,6 +84,7 @@ def test_a_name_that_is_taken(client: TestClient) -> None:
         answer = client.post(url, json=body)
         assert (answer.status_code, answer.json()["code"]) == (409, "duplicate_name")
         assert answer.json()["errors"][0]["field"] == field
+        assert answer.json()["detail"].startswith("There is a reservation old in west already: ")
 
 
 def test_a_region_in_a_filter(client: TestClient) -> None:
