@@ -59,11 +59,13 @@ class RegionQuestion:
     """The regions of other installations that a plan needs, and its steps.
 
     starts   start of each step; a step lasts `step`
+    now      a portal tells no supply of an earlier time, so it is asked for that of now
     """
 
     regions: frozenset[str]
     starts: tuple[datetime, ...]
     step: timedelta
+    now: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +154,8 @@ class _Region:
 
     async def read(self, question: RegionQuestion) -> RegionReading:
         """Raises _NotUsable."""
-        supply = tuple([await self._supply(start, start + question.step) for start in question.starts])
+        now, spans = question.now, [(start, start + question.step) for start in question.starts]
+        supply = tuple([await self._supply(max(start, now), max(end, now)) for start, end in spans])
         return RegionReading(supply=supply, promised_rru=await self._promised_rru())
 
     async def _supply(self, at: datetime, until: datetime) -> tuple[TypeSupply, ...]:

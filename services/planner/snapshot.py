@@ -91,7 +91,7 @@ class PlanSnapshot:
 
 
 def load_region_question(
-    tx: Transaction, run: PlanRun, portals: Collection[str], *, step: timedelta
+    tx: Transaction, run: PlanRun, portals: Collection[str], *, step: timedelta, now: datetime
 ) -> RegionQuestion | None:
     """Return what the plan has to ask the portals of other installations; None if it needs none of them.
 
@@ -107,7 +107,7 @@ def load_region_question(
     if not regions:
         return None
     _, starts = _steps(contents, run.window_end, step)
-    return RegionQuestion(regions=frozenset(regions), starts=starts, step=step)
+    return RegionQuestion(regions=frozenset(regions), starts=starts, step=step, now=now)
 
 
 def load_plan_snapshot(

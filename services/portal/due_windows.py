@@ -5,14 +5,12 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from libs.domain.reservation import Reservation, ReservationSpec
+from libs.web.past import past_error
 from libs.web.problems import FieldError, invalid
 
 HORIZON = timedelta(days=3 * 365)
 """Longest time from now to the beginning or end of a window. Hardware is not planned further ahead, so a later time is
 a typing mistake.
-"""
-PAST = timedelta(days=1)
-"""Longest time by which a start may lie in the past. A start within PAST means at once. An earlier start is a mistake.
 """
 
 
@@ -24,11 +22,12 @@ def require_window(spec: ReservationSpec, before: Reservation | None, *, now: da
     kept_start = before is not None and spec.starts_at == before.spec.starts_at
     kept_end = before is not None and spec.ends_at == before.spec.ends_at
     errors = []
+    past = past_error("spec.starts_at", spec.starts_at, now=now, todo="leave it out to begin at once")
     if spec.starts_at is not None and not kept_start:
         if before is not None and not before.scheduled:
             errors.append(_error("starts_at", "immutable", "cannot be changed: it has begun"))
-        elif spec.starts_at < now - PAST:
-            errors.append(_error("starts_at", "past", "is more than a day ago: leave it out to begin at once"))
+        elif past is not None:
+            errors.append(past)
         elif spec.starts_at > now + HORIZON:
             errors.append(_error("starts_at", "too_far", f"is more than {HORIZON.days} days ahead"))
     if spec.ends_at is not None and not kept_end:

@@ -14,6 +14,7 @@ from libs.store.capacity.drain_ground import load_drain_ground
 from libs.web.context import Context
 from libs.web.model import Moment, ResponseModel, SomeName
 from libs.web.openapi import problems
+from libs.web.past import require_not_past
 from libs.web.problems import FieldError, invalid
 from services.broker.api.regions import RegionName
 
@@ -68,6 +69,7 @@ def get_drain_schedule(
         message = "is needed, or msb: name at least one place to drain"
         raise invalid(FieldError(field="rack", location="query", code="missing", message=message))
     now = context.clock.now()
+    require_not_past("starts_at", starts_at, now=now)
     begins_at = starts_at or now
     with context.database.snapshot() as tx:
         ground = load_drain_ground(tx, region, racks=rack or (), msbs=msb or (), now=now)

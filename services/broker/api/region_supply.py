@@ -15,6 +15,7 @@ from libs.store.regions.region_supply import load_region_supply
 from libs.web.context import Context
 from libs.web.model import Moment, ResponseModel, SomeName
 from libs.web.openapi import problems
+from libs.web.past import require_not_past
 
 router = APIRouter(prefix="/v1/regions", tags=["regions"])
 RegionName = Annotated[SomeName, Path(description="Name of the region")]
@@ -48,7 +49,7 @@ class RegionSupplyOut(ResponseModel):
 def get_region_supply(
     region: RegionName,
     context: Context,
-    at: Annotated[Moment | None, Query(description="The date; by default now")] = None,
+    at: Annotated[Moment | None, Query(description="The date, not in the past; by default now")] = None,
     retired_until: Annotated[
         Moment | None,
         Query(description="Also leave out servers whose retirement is due by this later date; by default `at`"),
@@ -56,6 +57,7 @@ def get_region_supply(
 ) -> RegionSupplyOut:
     """Return the servers of each type at a date: the fleet less buffers and retirements, with expected deliveries."""
     now = context.clock.now()
+    require_not_past("at", at, now=now)
     date = at or now
     until = max(date, retired_until or date)
     with context.database.snapshot() as tx:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Path, Query, Response
@@ -21,6 +21,7 @@ from libs.web.generations import etag
 from libs.web.idempotency import Answer, Write
 from libs.web.model import ID_MAX, Moment, PageOf, RequestModel, ResponseModel, SomeName
 from libs.web.openapi import headers, problems
+from libs.web.past import past_error
 from libs.web.problems import FieldError, Problem, invalid
 from libs.web.reasons import GivenReason
 from services.broker.api.maintenance_out import MaintenanceAnswerOut
@@ -36,8 +37,6 @@ router = APIRouter(prefix="/v1/unavailability-events", tags=["unavailability eve
 _NOUN = "unavailability-events"
 EventId = Annotated[int, Path(ge=1, le=ID_MAX, description="Id of the event")]
 Health = Depends(require(Role.HEALTH))
-PAST = timedelta(days=1)
-"""Longest time by which maintenance may have been due when it is asked for. An earlier start is a typing mistake."""
 
 
 class UnavailabilityEventIn(RequestModel):
@@ -248,13 +247,13 @@ def _check_due(body: UnavailabilityEventIn, now: datetime) -> None:
     """Check that maintenance does not lie in the past. It begins when it is asked for, so a wrong year would begin it
     at once. A repeated call is answered from its key before this check. Raises Problem.
     """
-    errors = []
-    if body.starts_at is not None and body.starts_at < now - PAST:
-        errors.append(("starts_at", "is more than a day ago: leave it out to begin at once"))
+    past = past_error("starts_at", body.starts_at, now=now, todo="leave it out to begin at once")
+    errors = [] if past is None else [past]
     if body.ends_at is not None and body.ends_at <= now:
-        errors.append(("ends_at", "is over: name a later time, or leave it out"))
+        message = "is over: name a later time, or leave it out"
+        errors.append(FieldError(field="ends_at", location="body", code="past", message=message))
     if errors:
-        raise invalid(*(FieldError(field=f, location="body", code="past", message=message) for f, message in errors))
+        raise invalid(*errors)
 
 
 def _refusal(body: UnavailabilityEventIn, refused: MaintenanceRefused) -> Problem:

@@ -144,7 +144,7 @@ class MakePlacementPlan:
         step_s: dict[str, float] = {}
         step = timedelta(days=self.settings.step_days)
         with self.database.snapshot() as tx:
-            question = load_region_question(tx, run, self.regions.portals.keys(), step=step)
+            question = load_region_question(tx, run, self.regions.portals.keys(), step=step, now=self.clock.now())
         elsewhere: Mapping[str, RegionReading] = {}
         if question is not None:
             progress.report("regions")

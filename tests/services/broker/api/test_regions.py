@@ -1,5 +1,8 @@
 """Change a region's policy by requests, and check the role that the broker's writes need."""
 
+from datetime import UTC, datetime, timedelta
+
+import pytest
 from fastapi.testclient import TestClient
 
 from libs.interchange.region.write import dump_region
@@ -37,3 +40,16 @@ def test_a_policy_is_changed_by_whoever_has_read_it(operator: TestClient, import
         assert [error["field"] for error in refused.json()["errors"]] == [f"policy.{next(iter(wrong))}"]
     [entry] = [entry for entry in pages(operator, "/v1/audit-entries") if entry["action"] == "update_policy"]
     assert (entry["actor"], entry["before"]["buffer_cost"], entry["after"]["buffer_cost"]) == ("olga", 5.0, 8.0)
+
+
+@pytest.mark.parametrize(
+    ("path", "given", "field"), [("supply", {}, "at"), ("drain-schedule", {"rack": "rack-00"}, "starts_at")]
+)
+def test_no_answer_about_now_is_given_for_a_time_in_the_past(
+    viewer: TestClient, imported: None, path: str, given: dict[str, str], field: str
+) -> None:
+    now = datetime.now(UTC)
+    for ago, status in ((timedelta(days=2), 422), (timedelta(hours=2), 200), (-timedelta(days=2), 200)):
+        answer = viewer.get(f"/v1/regions/west/{path}", params=given | {field: (now - ago).isoformat()})
+        errors = [(e["field"], e["location"], e["code"]) for e in answer.json().get("errors", [])]
+        assert (answer.status_code, errors) == (status, [(field, "query", "past")] if status == 422 else [])

@@ -1,6 +1,7 @@
 """Regions of other installations tell their supply and their promises by their portals."""
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 from urllib.parse import parse_qs, urlsplit
 
@@ -80,8 +81,9 @@ def regions_at(token):
     return regions_at
 
 
+WEEK = timedelta(7)
 QUESTION = RegionQuestion(
-    regions=frozenset({"east"}), starts=(WINDOW_END, WINDOW_END + timedelta(7)), step=timedelta(7)
+    regions=frozenset({"east"}), starts=(WINDOW_END, WINDOW_END + WEEK), step=WEEK, now=WINDOW_END
 )
 
 
@@ -98,6 +100,16 @@ def test_all_pages_are_read_and_what_is_not_promised_yet_is_left_out(regions_at)
     assert found["east"].promised_rru == {"web": 5.0, "db": 5.0, "waits": 2.0, "new": 0.0}
     assert found["east"].supply == ((), ())
     assert {asked.headers["Authorization"] for asked in system.asked} == {f"Bearer {SECRET}"}
+
+
+def test_a_late_plan_asks_for_no_time_in_the_past(regions_at):
+    """A portal refuses it, because it knows the supply of now and of later times only."""
+    late = WINDOW_END + timedelta(9)
+    with HttpSystem(Portal(fake)) as system:
+        regions_at(system.url).read(replace(QUESTION, now=late))
+    asked = [parse_qs(urlsplit(one.path).query) for one in system.asked if "supply" in one.path]
+    times = [(one["at"], one["retired_until"]) for one in asked]
+    assert times == [([late.isoformat()], [until.isoformat()]) for until in (late, WINDOW_END + 2 * WEEK)]
 
 
 @pytest.mark.parametrize("fails", [[(500, {}), (503, {})], [(429, {})]])
