@@ -25,9 +25,10 @@ from libs.web.context import Context, WebContext
 from libs.web.cursors import Paging, next_cursor
 from libs.web.idempotency import Answer, Write
 from libs.web.model import ID_MAX, PageOf, RequestModel, ResponseModel, SomeName
+from libs.web.names import unknown_name
 from libs.web.openapi import headers, problems
 from libs.web.pictures import SVG_RESPONSE, picture
-from libs.web.problems import Problem
+from libs.web.problems import Problem, invalid
 from libs.web.reasons import GivenReason
 from services.planner.document_names import CHANGES, DAG, DISASTER, MODEL, PLAN, WHAT_IF
 
@@ -185,6 +186,8 @@ def get_changes(
         for one in found["changes"]
         if (service is None or one["service"] == service) and (region is None or one["region"] == region)
     ]
+    if not found["changes"] and (service or region):
+        _require_planned(_document(context, placement_plan_id, PLAN), service, region)
     return ChangesOut(**found)
 
 
@@ -267,6 +270,19 @@ def get_picture(
     with context.database.snapshot() as tx:
         content = load_plan_file(tx, placement_plan_id, f"{name}.svg")
     return picture(content)
+
+
+def _require_planned(plan: Any, service: str | None, region: str | None) -> None:
+    """Raise Problem (422) with the nearest names if the plan does not have the service or the region."""
+    capacity: dict[str, dict[str, float]] = plan["steps"][0]["capacity"]
+    given = (("service", service, capacity), ("region", region, {name for by in capacity.values() for name in by}))
+    errors = [
+        unknown_name(noun, f"{noun} of this plan", name, known, location="query")
+        for noun, name, known in given
+        if name is not None and name not in known
+    ]
+    if errors:
+        raise invalid(*errors)
 
 
 def _out(plan: StoredPlan) -> PlacementPlanOut:

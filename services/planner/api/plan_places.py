@@ -12,7 +12,9 @@ from pydantic import Field
 from libs.store.planner.placement_plans import load_plan_file
 from libs.web.context import Context
 from libs.web.model import ID_MAX, ResponseModel, SomeName
+from libs.web.names import unknown_name
 from libs.web.openapi import problems
+from libs.web.problems import invalid
 from services.planner.document_names import PLACES
 
 router = APIRouter(prefix="/v1/placement-plans", tags=["placement plans"])
@@ -85,6 +87,11 @@ def get_places(
         if hardware_type in (None, one["hardware_type"])
         and (name_contains is None or name_contains.casefold() in one["service"].casefold())
     ]
+    if not services and hardware_type is not None:
+        known = {one["hardware_type"] for one in found["services"]}
+        if hardware_type not in known:
+            noun = "hardware type of this plan's services"
+            raise invalid(unknown_name("hardware_type", noun, hardware_type, known, location="query"))
     services.sort(key=lambda one: (-max(sum(one["now"]), sum(one["planned"])), one["service"]))
     shown, rest = services[:services_max], services[services_max:]
     found |= {"services_found": len(services), "services": shown, "others": _others(rest)}

@@ -55,6 +55,25 @@ def test_places_are_filtered_by_type_and_name(client, plan_id) -> None:
     assert client.get("/v1/placement-plans/999/places").status_code == 404
 
 
+def test_a_misspelt_name_is_no_plan_without_changes(client, plan_id) -> None:
+    path = f"/v1/placement-plans/{plan_id}"
+    place = client.get(f"{path}/changes").json()["changes"][0]
+    some = client.get(f"{path}/changes", params={name: place[name] for name in ("service", "region")})
+    assert place in some.json()["changes"]
+    for query, near in (
+        ({"service": "servic-07"}, {"service": "service-07"}),
+        ({"region": "ahs"}, {"region": "ash"}),
+        ({"service": "servic-07", "region": "ahs"}, {"service": "service-07", "region": "ash"}),
+    ):
+        answer = client.get(f"{path}/changes", params=query)
+        assert answer.status_code == 422
+        told = {one["field"]: one for one in answer.json()["errors"]}
+        assert {field: one["location"] for field, one in told.items()} == dict.fromkeys(near, "query")
+        assert all(name in told[field]["known"] for field, name in near.items())
+    (error,) = client.get(f"{path}/places", params={"hardware_type": "comptue"}).json()["errors"]
+    assert (error["field"], error["known"]) == ("hardware_type", ["compute"])
+
+
 def test_brief_models_leave_out_what_grows_with_regions(client, plan_id) -> None:
     models = client.get("/v1/service-models").json()["items"]
     brief = client.get("/v1/service-models", params={"brief": True}).json()["items"]
