@@ -79,6 +79,7 @@ class Approval:
     before        the present values of the same fields; None for a new reservation, maintenance and moves
     asked_by      names of the tokens that asked for the change
     given_reason  the requesters' reason, in their words
+    superseded_by   id of the approval that took the place of this one; None if there is none
     """
 
     approval_id: int
@@ -101,7 +102,26 @@ class Approval:
     reject_kind: RejectKind | None
     created_at: datetime
     decided_at: datetime | None
+    superseded_by: int | None
     generation: int
+
+    @property
+    def about(self) -> str:
+        """Return the words for the thing that it changes."""
+        change = self.change
+        match self.kind:
+            case ApprovalKind.REGION_POLICY:
+                return f"the policy of {self.region}"
+            case ApprovalKind.MAINTENANCE_OVERRIDE:
+                return f"maintenance of {change['scope']} {change['scope_name']} in {self.region}"
+            case ApprovalKind.RRU_CLASS:
+                return f"class {change['workload_class']} of {self.region}"
+            case ApprovalKind.BELOW_HOLD:
+                return f"moves of plan {change['plan_id']} below a promise in {self.region}"
+            case ApprovalKind.PLAN_ACTION:
+                return f"{change['action']} of execution {self.plan_execution_id}"
+            case ApprovalKind.CAPACITY_REQUEST:
+                return f"reservation {self.reservation}"
 
     @property
     def waited_s(self) -> float | None:

@@ -31,6 +31,7 @@ class ApprovalOut(ResponseModel):
     position: int | None = Field(description="Position of that action in the execution")
     execution_state: ExecutionState | None
     reservation: str | None = Field(description="Name of the reservation; null: the approval is about something else")
+    about: str = Field(description="What it changes, for people", examples=["maintenance of rack rack-17 in west"])
     owner: str | None = Field(description="Owner of that reservation; of an action, of the service there")
     status: ApprovalStatus
     causes: list[CauseOut] = Field(description="Why it needs an approval")
@@ -48,6 +49,7 @@ class ApprovalOut(ResponseModel):
     reject_kind: RejectKind | None = Field(description="Of a rejected action: the kind of the reason")
     created_at: datetime
     decided_at: datetime | None
+    superseded_by: int | None = Field(description="The approval that took the place of this one; null: none did")
     waited_s: float | None = Field(description="Seconds from the question to the decision; null while it waits")
     generation: int
 

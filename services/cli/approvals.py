@@ -72,13 +72,7 @@ def decide(
         print_json(found)
         return
     request = found["capacity_request_id"]
-    what = f"the policy of {found['region']}"
-    if found["kind"] == "maintenance_override":
-        what = f"maintenance of {found['change']['scope']} {found['change']['scope_name']} in {found['region']}"
-    elif found["kind"] == "below_hold":
-        what = f"moves of plan {found['change']['plan_id']} below a promise in {found['region']}"
-    elif found["kind"] == "plan_action":
-        what = f"{found['change']['action']} of execution {found['plan_execution_id']}"
+    what = found["about"]
     if request is not None:
         what = f"capacity request {request} ({found['reservation']} of {found['owner']})"
     say(f"approval {identifier} of {what} is {found['status']}")

@@ -37,7 +37,7 @@ COLUMNS: dict[Noun, dict[str, str]] = {
     Noun.APPROVALS: {
         "ID": "approval_id",
         "REGION": "region",
-        "RESERVATION": "reservation",
+        "ABOUT": "about",
         "ASKED BY": "asked_by",
         "STATUS": "status",
         "CAUSES": "causes.message",

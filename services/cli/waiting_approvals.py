@@ -31,7 +31,7 @@ _COLUMNS = {
     "ID": "approval_id",
     "KIND": "kind",
     "REGION": "region",
-    "OF": "of",
+    "ABOUT": "about",
     "OWNER": "owner",
     "SIZE": "size",
     "STATUS": "status",
@@ -136,9 +136,8 @@ def figures(
 
 
 def _row(one: Json) -> Json:
-    of = one["change"]["action"] if one["kind"] == "plan_action" else one["reservation"]
     size = one["change"]["size"] if one["kind"] == "plan_action" else None
-    return one | {"of": of, "size": size, "possible": ", ".join(one["possible"])}
+    return one | {"size": size, "possible": ", ".join(one["possible"])}
 
 
 def _given(kind: RejectKind | None) -> Json:

@@ -125,7 +125,10 @@ def require_pending(tx: Transaction, approval_id: int) -> Approval:
     approval = load_approval(tx, approval_id)
     if approval.status is not ApprovalStatus.PENDING:
         by = f" by {approval.decided_by}" if approval.decided_by else ""
-        raise Problem(409, "wrong_phase", f"Approval {approval_id} no longer waits: it was {approval.status}{by}.")
+        said = f"Approval {approval_id} no longer waits: it was {approval.status}{by}."
+        if approval.superseded_by is not None:
+            said += f" Approval {approval.superseded_by} took its place."
+        raise Problem(409, "wrong_phase", said, superseded_by=approval.superseded_by)
     return approval
 
 

@@ -20,9 +20,42 @@ from libs.store.tables import approvals, capacity_requests, plan_executions, reg
 _table = approvals
 _REGION = sa.func.coalesce(regions.c.name, _table.c.change["region"].as_string())
 _OWNER = sa.func.coalesce(capacity_requests.c.owner, _table.c.for_owner)
+_LATER = approvals.alias("later")
+_SAME = {
+    ApprovalKind.MAINTENANCE_OVERRIDE: "unavailability_event_id",
+    ApprovalKind.RRU_CLASS: "workload_class",
+}
+"""Kind -> the field of a change that tells apart the subjects of a region. The other kinds have one subject in it."""
+_SAME_SUBJECT = sa.and_(
+    _LATER.c.region_id == _table.c.region_id,
+    _LATER.c.kind == _table.c.kind,
+    *(
+        sa.or_(_table.c.kind != kind, _LATER.c.change[field].as_string() == _table.c.change[field].as_string())
+        for kind, field in _SAME.items()
+    ),
+)
+# A request is assessed again after its change. All else is asked for in the transaction that supersedes.
+_SUCCESSOR = sa.case(
+    (
+        _table.c.status == ApprovalStatus.SUPERSEDED,
+        sa.select(sa.func.min(_LATER.c.approval_id))
+        .where(
+            _LATER.c.approval_id > _table.c.approval_id,
+            sa.or_(
+                _LATER.c.capacity_request_id == _table.c.capacity_request_id,
+                sa.and_(
+                    _table.c.capacity_request_id.is_(None), _SAME_SUBJECT, _LATER.c.created_at == _table.c.decided_at
+                ),
+            ),
+        )
+        .correlate(_table)
+        .scalar_subquery(),
+    )
+)
 _SELECT = (
     sa.select(
         _table,
+        _SUCCESSOR.label("superseded_by"),
         _REGION.label("region"),
         capacity_requests.c.reservation_name.label("reservation"),
         _OWNER.label("owner"),

@@ -76,6 +76,8 @@ def test_its_end_supersedes_the_approval(database: Database) -> None:
     with database.write() as tx:
         event_id, approval_id = override(tx)
         supersede_of_event(tx, event_id, decided_by="olga", reason="Ended", now=NOW)
-        assert load_approval(tx, approval_id).status is ApprovalStatus.SUPERSEDED
+        found = load_approval(tx, approval_id)
+        assert (found.status, found.superseded_by) == (ApprovalStatus.SUPERSEDED, None)
+        assert found.about == "maintenance of msb msb-00 in west"
         with pytest.raises((Problem, StaleGeneration)):
             approve(tx, approval_id, actor="pia", **WHY)

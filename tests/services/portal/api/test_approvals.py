@@ -151,10 +151,14 @@ def test_an_approval_is_of_what_was_read(admin, client, operator, database: Data
     assert amended.json()["spec"]["rru"] == told.spec.rru
     assert client.patch(url, json=body, headers=match).json()["code"] == "stale_generation"
     assert decide(operator, first, "approve").status_code == 409
-    assert client.get(f"/v1/approvals/{first['approval_id']}").json()["status"] == "superseded"
+    old = f"/v1/approvals/{first['approval_id']}"
+    assert (client.get(old).json()["status"], client.get(old).json()["superseded_by"]) == ("superseded", None)
 
     assert assess(database, request_id).phase == "awaiting_approval"
     second = waiting(client)
+    assert (client.get(old).json()["superseded_by"], second["superseded_by"]) == (second["approval_id"], None)
+    late = decide(operator, first | {"generation": 1}, "approve").json()
+    assert late["detail"].endswith(f"Approval {second['approval_id']} took its place.")
     assert second["change"]["capacity_rru"] == 9
     assert decide(operator, second, "approve").status_code == 200
     # a new request also voids a granted approval

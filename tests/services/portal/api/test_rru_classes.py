@@ -68,7 +68,14 @@ def test_a_version_waits_is_approved_and_stays(operator: TestClient, client: Tes
     assert (asked.status_code, asked.json()["kind"], asked.json()["before"]) == (202, "rru_class", None)
     assert client.get(PATH).status_code == 404
     again = propose(operator, {"hw-a": 1.0}, reference="hw-a").json()
-    assert operator.get(f"/v1/approvals/{asked.json()['approval_id']}").json()["status"] == "superseded"
+    of_cache = propose(operator, WEB, name="cache", reference="hw-a").json()
+    old = operator.get(f"/v1/approvals/{asked.json()['approval_id']}").json()
+    assert (old["status"], old["superseded_by"], old["about"]) == (
+        "superseded",
+        again["approval_id"],
+        "class web of west",
+    )
+    assert (of_cache["status"], of_cache["about"]) == ("pending", "class cache of west")
     assert approve(operator, again) == 200
     put(operator, WEB, 1)
     found = client.get(PATH)
