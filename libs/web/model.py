@@ -64,6 +64,13 @@ Name = Annotated[
 SomeName = Annotated[str, StringConstraints(pattern=patterns.LINE, min_length=1, max_length=200)]
 """A name to search for. It is wider than Name, because imported names may be wider."""
 
+Owner = Annotated[
+    str,
+    StringConstraints(pattern=patterns.REASON, min_length=1, max_length=200),
+    Field(description="An owner of reservations: one line. Quotas and tokens name the same owners"),
+]
+"""It is wider than Name, because imported owners and groups of an issuer may be wider."""
+
 Person = Annotated[
     str,
     StringConstraints(pattern=patterns.LINE, min_length=1, max_length=300),

@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field
 
 from libs.domain.capacity_request import CapacityRequestKind
 from libs.store.platform.database import Transaction
-from libs.web.model import ID_MAX, Name, RequestModel, SomeName, Whole
+from libs.web.model import ID_MAX, Name, Owner, RequestModel, SomeName, Whole
 from libs.web.problems import FieldError, invalid
 from libs.web.reasons import GivenReason
 from libs.web.specs import SpecIn
@@ -31,7 +31,7 @@ class CapacityRequestIn(RequestModel):
     kind: CapacityRequestKind
     region: SomeName
     reservation: Name = Field(description="Name of the reservation, unique among the region's live ones")
-    owner: Name | None = Field(default=None, description="The responsible owner; for a create")
+    owner: Owner | None = Field(default=None, description="The responsible owner; for a create")
     spec: SpecIn | None = Field(
         default=None, description="The wanted capacity and its constraints; for a create or a resize"
     )

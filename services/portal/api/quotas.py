@@ -19,7 +19,7 @@ from libs.web.context import Context, WebContext
 from libs.web.cursors import Paging, next_cursor
 from libs.web.generations import ExpectedGeneration, etag
 from libs.web.idempotency import Answer, Write
-from libs.web.model import Number, PageOf, RequestModel, ResponseModel, SomeName
+from libs.web.model import Number, Owner, PageOf, RequestModel, ResponseModel, SomeName
 from libs.web.openapi import headers, problems
 from libs.web.reasons import GivenReason, ReasonQuery
 from services.portal.submit_requests import require_region
@@ -30,7 +30,7 @@ _ONE = "/{region}/{owner:path}"
 """The path of one quota. An owner's name may contain a slash, and servers decode %2F before they route."""
 _OPERATOR = [Depends(require(Role.OPERATOR))]
 RegionName = Annotated[SomeName, Path(description="Name of the region")]
-OwnerName = Annotated[SomeName, Path(description="Name of the owner")]
+OwnerName = Annotated[Owner, Path(description="Name of the owner")]
 
 
 class QuotaIn(RequestModel):

@@ -23,7 +23,7 @@ from libs.web.context import Context
 from libs.web.cursors import OrderedPaging, next_cursor
 from libs.web.generations import ExpectedGeneration, etag
 from libs.web.idempotency import Answer, Write
-from libs.web.model import ID_MAX, Name, PageOf, RequestModel, SomeName
+from libs.web.model import ID_MAX, Name, Owner, PageOf, RequestModel, SomeName
 from libs.web.openapi import headers, problems
 from libs.web.reasons import GivenReason, ReasonQuery
 from libs.web.specs import SpecIn
@@ -60,7 +60,7 @@ class ReservationIn(RequestModel):
     )
     region: SomeName
     name: Name = Field(description="Unique among the region's live reservations")
-    owner: Name = Field(description="Who answers for it")
+    owner: Owner = Field(description="Who answers for it")
     spec: SpecIn
     reason: GivenReason | None = Field(default=None, description="Why, for the audit trail and for the approver")
 

@@ -28,7 +28,7 @@ from libs.web.context import Context
 from libs.web.cursors import Paging, next_cursor
 from libs.web.generations import ExpectedGeneration, etag
 from libs.web.idempotency import Answer, Write
-from libs.web.model import ID_MAX, Name, PageOf, Person, RequestModel, ResponseModel, SomeName, Whole
+from libs.web.model import ID_MAX, Name, Owner, PageOf, Person, RequestModel, ResponseModel, Whole
 from libs.web.openapi import headers, problems
 from libs.web.problems import FieldError, Problem, invalid
 
@@ -36,8 +36,7 @@ router = APIRouter(prefix="/v1/tokens", tags=["tokens"], dependencies=[Depends(r
 _NOUN = "tokens"
 GRACE_S_MAX = 7 * 86_400
 TokenId = Annotated[int, Path(ge=1, le=ID_MAX, description="Id of the token")]
-# Imported owners may have longer names than requests allow.
-Owners = Annotated[list[SomeName], Field(max_length=1000, description="Owners that a requester may act for")]
+Owners = Annotated[list[Owner], Field(max_length=1000, description="Owners that a requester may act for")]
 
 
 class TokenIn(RequestModel):

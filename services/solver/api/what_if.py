@@ -27,7 +27,7 @@ from libs.store.plans.simulations import load_owners
 from libs.store.platform.database import Transaction
 from libs.web.domain_kinds import wrong_kinds
 from libs.web.filled_specs import filled_in
-from libs.web.model import Name, Number, RequestModel, SomeName, Whole
+from libs.web.model import Name, Number, Owner, RequestModel, SomeName, Whole
 from libs.web.names import unknown_name
 from libs.web.policy_model import policy_change
 from libs.web.power_limits import Headroom, LimitedDomainIn, wrong_limits
@@ -66,7 +66,7 @@ class NewReservationIn(RequestModel):
     """A reservation to create in the simulation."""
 
     name: Name
-    owner: Name
+    owner: Owner
     spec: SpecIn
 
 

@@ -17,6 +17,8 @@ from libs.web.auth import digest
 from services.portal.admin_token import ensure_admin_token
 from tests.services.portal.conftest import WEB, create
 
+UNSET = {"If-Match": '"0"'}
+
 
 def test_a_token_is_shown_once_used_and_revoked(app, admin: TestClient, client: TestClient) -> None:
     made = admin.post("/v1/tokens", json={"name": "ci", "role": "viewer"})
@@ -142,6 +144,24 @@ def test_a_requester_asks_for_its_owners_only(app, database, admin, client, asse
     assert (trail[1].before["owners"], trail[1].after["owners"]) == ([], ["ads", "team"])
     viewer = admin.post("/v1/tokens", json={"name": "v", "role": "viewer", "owners": ["team"]})
     assert (viewer.status_code, viewer.json()["errors"][0]["field"]) == (422, "owners")
+
+
+def test_any_owner_that_has_a_token_or_a_quota_may_have_reservations(app, admin: TestClient, assess_all) -> None:
+    """Groups of issuers and owners of imported regions have names with blanks."""
+    owner = "CN=Search & Ads, Team " + "x" * 150
+    assert admin.put(f"/v1/quotas/west/{owner}", json={"limit_cost_units": 100}, headers=UNSET).status_code == 200
+    made = admin.post("/v1/tokens", json={"name": "search", "role": "requester", "owners": [owner]}).json()
+    with holder(app, made["secret"]) as search:
+        assert search.post("/v1/capacity-requests", json=create("index", owner=owner)).status_code == 201
+        body = {"region": "west", "name": "crawl", "owner": owner, "spec": WEB}
+        assert search.post("/v1/reservations", json=body).status_code == 202
+        assess_all()
+        held = search.get("/v1/reservations", params={"owner": owner}).json()["items"]
+        assert {one["name"] for one in held} == {"index", "crawl"}
+    for wrong in (" ", "two\nlines", "y" * 201):
+        token = admin.post("/v1/tokens", json={"name": "other", "role": "requester", "owners": [wrong]})
+        asked = admin.post("/v1/capacity-requests", json=create("other", owner=wrong))
+        assert [one.json()["errors"][0]["field"] for one in (token, asked)] == ["owners.0", "owner"]
 
 
 def test_operators_act_for_anybody(app, admin: TestClient) -> None:
