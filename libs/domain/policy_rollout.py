@@ -138,7 +138,10 @@ _TOLD = {
     RolloutStage.CANARY: ("InCanary", "The prices of a new policy apply to some reservations."),
     RolloutStage.ALL: ("Everywhere", "The new policy is the region's policy."),
     RolloutStage.BACK: ("TakenBack", "The policy before the roll-out applies."),
-    RolloutStage.SUPERSEDED: ("Superseded", "The policy was changed otherwise, so the roll-out ended."),
+    RolloutStage.SUPERSEDED: (
+        "Superseded",
+        "The policy was changed otherwise, so the roll-out ended. Start another one.",
+    ),
 }
 
 

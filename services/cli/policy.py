@@ -8,7 +8,7 @@ from urllib.parse import quote
 import typer
 
 from services.cli.client import Client, Json
-from services.cli.output import Output, OutputOption, print_document, print_json, say
+from services.cli.output import Output, OutputOption, note, print_document, print_json, say
 from services.cli.specs import number_of
 
 
@@ -22,14 +22,15 @@ def policy(
     ] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Show or change the solver's weights. A change may wait for an approval."""
+    """Show or change the solver's weights. A change may wait for an approval. It ends an open roll-out."""
     client = Client.connect()
     path = f"/v1/regions/{quote(region, safe='')}"
-    found = client.get(path)
+    before = found = client.get(path)
     if change:
         body: Json = {"policy": dict(setting(text) for text in change)}
         body |= {} if reason is None else {"reason": reason}
-        found = client.patch(path, body, generation=found["generation"])
+        found = client.patch(path, body, generation=before["generation"])
+        _tell_ended(before, found)
     if output is Output.JSON:
         print_json(found if "approval_id" in found else found["policy"])
     elif "approval_id" in found:
@@ -39,6 +40,21 @@ def policy(
         say(f"{region}: nothing is changed yet. {waits}")
     else:
         print_document(found["policy"])
+
+
+def _tell_ended(before: Json, after: Json) -> None:
+    """Say that the change ended a roll-out, or that it will if it is approved."""
+    if "approval_id" in after:
+        ends = [cause["message"] for cause in after["causes"] if cause["reason"] == "EndsRollout"]
+        if ends:
+            note(f"Approved, {ends[0]}.")
+        return
+    was, now = (
+        {one["type"]: one for one in region["conditions"]}.get("PolicyRollout", {}) for region in (before, after)
+    )
+    if now.get("reason") == "Superseded" and was.get("reason") != "Superseded":
+        number = now["numbers"]["policy_rollout_id"]
+        note(f"This ended roll-out {number}, which started from the policy before: `plimsoll rollout show` has it.")
 
 
 def setting(text: str) -> tuple[str, bool | float]:

@@ -14,6 +14,9 @@ from services.cli.policy import setting
 
 _SHOWN_MAX = 10
 RegionArgument = Annotated[str, typer.Argument(help="the region's name")]
+RolloutOption = Annotated[
+    int | None, typer.Option("--rollout", metavar="ID", help="an earlier roll-out; omitted: the latest")
+]
 WhyOption = Annotated[str, typer.Option("--reason", help="why; for the audit trail, and for the approver")]
 
 app = typer.Typer(
@@ -63,22 +66,29 @@ def resume(region: RegionArgument, reason: WhyOption, output: OutputOption = Out
 
 
 @app.command()
-def back(region: RegionArgument, reason: WhyOption, output: OutputOption = Output.TABLE) -> None:
-    """Take the roll-out back, from any stage and at once: the next solve has the policy from before it."""
-    _print(_command(region, "back", {"reason": reason}), output)
+def back(
+    region: RegionArgument,
+    reason: WhyOption,
+    rollout: RolloutOption = None,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Take the roll-out back, from any stage and at once: the next solve has the policy from before it. An earlier
+    one goes back too, if no field of it was changed since.
+    """
+    _print(_command(region, "back", {"reason": reason}, rollout), output)
 
 
 @app.command()
-def show(region: RegionArgument, output: OutputOption = Output.TABLE) -> None:
-    """Show the latest roll-out of the region, and its latest comparisons with real solves."""
+def show(region: RegionArgument, rollout: RolloutOption = None, output: OutputOption = Output.TABLE) -> None:
+    """Show a roll-out of the region, and its latest comparisons with real solves."""
     client = Client.connect()
-    rollout = _latest(client, region)
-    path = f"/v1/policy-rollouts/{rollout['policy_rollout_id']}/comparisons"
+    found = _find(client, region, rollout)
+    path = f"/v1/policy-rollouts/{found['policy_rollout_id']}/comparisons"
     compared = client.get(f"{path}?limit={_SHOWN_MAX}")["items"]
     if output is Output.JSON:
-        print_json({**rollout, "comparisons": compared})
+        print_json({**found, "comparisons": compared})
         return
-    _print(rollout, output)
+    _print(found, output)
     if compared:
         print_rows(
             [_row(one) for one in compared],
@@ -98,16 +108,22 @@ def show(region: RegionArgument, output: OutputOption = Output.TABLE) -> None:
         say("Each pair is the real solve, then the shadow solve; costs are at the old prices.")
 
 
-def _latest(client: Client, region: str) -> Json:
+def _find(client: Client, region: str, number: int | None) -> Json:
+    """Return a roll-out of the region by its id, or the latest one. Raises CliFailure."""
+    if number is not None:
+        one = client.get(f"/v1/policy-rollouts/{number}")
+        if one["region"] != region:
+            raise CliFailure(f"roll-out {number} is of {one['region']}, and not of {region}")
+        return one
     found: list[Json] = client.get(f"/v1/policy-rollouts?region={quote(region, safe='')}&limit=1")["items"]
     if not found:
         raise CliFailure(f"{region} has had no roll-out: begin one with `plimsoll rollout start`")
     return found[0]
 
 
-def _command(region: str, verb: str, body: Json) -> Json:
+def _command(region: str, verb: str, body: Json, number: int | None = None) -> Json:
     client = Client.connect()
-    rollout = _latest(client, region)
+    rollout = _find(client, region, number)
     path = f"/v1/policy-rollouts/{rollout['policy_rollout_id']}/{verb}"
     return client.post(path, body, generation=rollout["generation"])
 

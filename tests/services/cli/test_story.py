@@ -349,6 +349,15 @@ def test_the_roll_out_of_a_policy(plimsoll: Plimsoll, tmp_path: Path) -> None:
     assert "is not held" in plimsoll("rollout", "resume", "north", *why).stderr
     assert "stage: back" in plimsoll("rollout", "back", "north", *why).stdout
     assert document(plimsoll("policy", "north", "-o", "json"))["buffer_cost"] == 5
+    assert plimsoll("rollout", "start", "north", "--set", "buffer_cost=9", *why).returncode == 0
+    waits = plimsoll("policy", "north", "--set", "shared_buffer_share=0.1", *why)
+    assert "Approved, it would end roll-out 2, which is in the stage shadow." in waits.stderr
+    assert "This ended roll-out 2" in plimsoll("policy", "north", "--set", "spread_cost=3", *why).stderr
+    assert "roll-out" not in plimsoll("policy", "north", "--set", "spread_cost=4", *why).stderr
+    assert "stage: superseded" in plimsoll("rollout", "show", "north").stdout
+    assert "stage: back" in plimsoll("rollout", "show", "north", "--rollout", "1").stdout
+    assert "in the stage back" in plimsoll("rollout", "back", "north", "--rollout", "1", *why).stderr
+    assert "is of north" in plimsoll("rollout", "show", "west", "--rollout", "1").stderr
 
 
 def test_help_and_what_is_mistyped(plimsoll: Plimsoll) -> None:

@@ -176,7 +176,14 @@ def test_a_region_has_one_open_roll_out_and_another_change_ends_it(operator: Tes
     assert over["stage"] == "superseded"
     assert send(operator, over, "back").json()["code"] == "wrong_phase"
     assert send(operator, over, "advance", share=0.1).json()["code"] == "wrong_phase"
-    start(operator, generation=2)
+    again = start(operator, generation=2)
+    shares = {"policy": {"shared_buffer_share": 0.1}, "reason": "more failures"}
+    asked = operator.patch("/v1/regions/west", json=shares, headers=tagged(2))
+    told = [one["message"] for one in asked.json()["causes"] if one["reason"] == "EndsRollout"]
+    assert told == [f"it would end roll-out {again['policy_rollout_id']}, which is in the stage shadow"]
+    send(operator, again, "back")
+    asked = operator.patch("/v1/regions/west", json=shares, headers=tagged(2))
+    assert [one["reason"] for one in asked.json()["causes"]] == ["SharedBufferSize"]
 
 
 def test_what_cannot_be_rolled_out_is_refused(operator: TestClient, viewer: TestClient, imported: None) -> None:
