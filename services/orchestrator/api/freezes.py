@@ -22,6 +22,7 @@ from libs.web.model import ID_MAX, Moment, PageOf, RequestModel, ResponseModel, 
 from libs.web.openapi import headers, problems
 from libs.web.problems import FieldError, Problem, invalid
 from libs.web.reasons import GivenReason
+from libs.web.world_names import require_known_scope
 
 router = APIRouter(prefix="/v1/freezes", tags=["freezes"])
 _NOUN = "freezes"
@@ -101,6 +102,8 @@ def post_freeze(body: FreezeIn, write: Write, principal: Asking, context: Contex
         if body.ends_at <= now:
             message = "is in the past"
             raise invalid(FieldError(field="ends_at", location="body", code="in_the_past", message=message))
+        if body.name is not None:
+            require_known_scope(tx, body.scope, body.name)
         if count_open_freezes(tx, now) >= OPEN_MAX:
             raise Problem(409, "conflict", f"There are {OPEN_MAX} freezes that have not ended: end some first.")
         given = {name: getattr(body, name) for name in ("scope", "name", "starts_at", "ends_at", "reason")}

@@ -11,7 +11,10 @@ from libs.store.platform.audit import list_entries
 from libs.web.app import create_app
 from services.orchestrator.api import ROUTERS
 from services.orchestrator.reconcilers import advance_executions
+from services.planner.api import LARGE_BODIES, capacity_events, planning_inputs
 from tests.builders.executed_plan import Orchestrator
+from tests.builders.planning_inputs import put_world
+from tests.builders.world import write_world
 from tests.libs.web.conftest import bearer
 
 FRONT = "upsize/shop-front/west/compute"
@@ -114,6 +117,38 @@ def test_its_fields_are_bounded(client, orchestrator, body, told):
     answer = freeze(client, orchestrator, **body)
     assert answer.status_code == 422
     assert told in answer.text
+
+
+@pytest.fixture
+def planner(orchestrator, tmp_path):
+    """A client of the planner, in which the inputs of a world are put."""
+    routers, clock = [planning_inputs.router, capacity_events.router], orchestrator.clock
+    app = create_app(
+        title="p",
+        version="1",
+        database=orchestrator.database,
+        clock=clock,
+        routers=routers,
+        large_bodies=LARGE_BODIES,
+    )
+    with TestClient(app, headers=bearer(orchestrator.database, Role.OPERATOR, "pia")) as client:
+        put_world(client, write_world(tmp_path / "world"))
+        yield client
+
+
+def test_a_misspelt_name_does_not_freeze_nothing(client, orchestrator, planner):
+    """Names of the planning inputs exist, and those of the ledger, whose events may come before them."""
+    for scope, name, near in (("region", "eats", "east"), ("service", "stroe", "store"), ("product", "shpo", "shop")):
+        refused = freeze(client, orchestrator, scope=scope, name=name)
+        (error,) = refused.json()["errors"]
+        assert (refused.status_code, error["field"], error["code"]) == (422, "name", "unknown_name")
+        assert near in error["known"]
+        assert freeze(client, orchestrator, scope=scope, name=near).status_code == 201
+    effect = {"kind": "capacity", "service": "stroe", "region": "coast", "hardware_type": "compute", "delta": 1}
+    event = {"effect": effect, "writer": "budget", "reason": "new", "starts_at": "2026-12-01T00:00:00Z"}
+    assert planner.post("/v1/capacity-events", json={"events": [event]}).status_code == 201
+    for scope, name in (("region", "coast"), ("service", "stroe")):
+        assert freeze(client, orchestrator, scope=scope, name=name).status_code == 201
 
 
 def test_freezes_may_overlap_and_are_listed(client, orchestrator):
