@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from math import nan
+
+import typer
 
 from services.cli.failure import CliFailure
 
@@ -21,6 +25,21 @@ def duration_s(option: str, text: str) -> float:
     if not text or found is None:
         raise CliFailure(f"{option} {text} is not a duration. Write one such as 90s, 30m, 2h30m or 1d")
     return float(sum(int(count or 0) * unit_s for count, unit_s in zip(found.groups(), _UNITS_S.values(), strict=True)))
+
+
+def seconds_from(least: float) -> Callable[[str], float]:
+    """Return a parser of an option in seconds, from `least` on; inf means without a limit. It raises BadParameter."""
+
+    def seconds(text: str) -> float:
+        try:
+            found = float(text)
+        except ValueError:
+            found = nan
+        if not found >= least:  # nan too
+            raise typer.BadParameter(f"{text} is no time: write seconds, {least:g} or more")
+        return found
+
+    return seconds
 
 
 def in_words(seconds: float) -> str:

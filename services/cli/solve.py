@@ -36,6 +36,7 @@ from libs.ras.solve import plan_target_bindings
 from libs.ras.solve_result import SolveReport, SolveResult
 from libs.ras.waves.moves_of_plan import state_of_snapshot
 from libs.ras.waves.report import report_waves
+from services.cli.durations import seconds_from
 from services.cli.failure import EXIT_NOT_POSSIBLE, CliFailure
 from services.cli.output import Output, OutputOption, percent, plural, print_json, print_rows, say, stderr
 from services.cli.started import elapsed_s
@@ -79,7 +80,9 @@ def solve(
     time_limit: Annotated[
         float | None,
         typer.Option(
-            min=0.0, metavar="SECONDS", help="End by then, loading and writing included, with the best plan so far."
+            parser=seconds_from(0.0),
+            metavar="SECONDS",
+            help="End by then, loading and writing included, with the best plan so far.",
         ),
     ] = None,
     neighbourhoods: Annotated[

@@ -20,6 +20,7 @@ from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 from libs.assignment import Limits, Listener, ModelError, Objective, Progress, Replay, Result, load_replay
 from libs.domain.seed import SEED_MAX
 from libs.interchange.files.atomic import replacing
+from services.cli.durations import seconds_from
 from services.cli.failure import CliFailure
 from services.cli.output import Output, OutputOption, percent, plural, print_json, print_rows, say, stderr
 from services.cli.written_files import require_files
@@ -36,7 +37,8 @@ def solve(
         ),
     ] = None,
     time_limit: Annotated[
-        float | None, typer.Option(min=0.001, metavar="SECONDS", help="Keep the best answer found by then.")
+        float | None,
+        typer.Option(parser=seconds_from(0.001), metavar="SECONDS", help="Keep the best answer found by then."),
     ] = None,
     objective: Annotated[
         Objective | None, typer.Option(help="Rank goals by priority, or add them up. Default: the file's.")

@@ -15,6 +15,9 @@ from services.cli.main import main
         (["flux", "inptus"], "no command is called inptus: did you mean inputs?"),
         (["create", "web", "-r", "a", "--owner", "b", "--rru", "hw-01"], "'hw-01': write TYPE=RRU, such as hw-01=1.5"),
         (["create", "web", "-r", "a", "--owner", "b", "--affinity", "x"], "'x': write DATACENTER=SHARE, such as dc-01"),
+        (["solve", "west", "--time-limit", "nan"], "nan is no time: write seconds, 0 or more"),
+        (["solve", "west", "--time-limit", "-1"], "-1 is no time: write seconds, 0 or more"),
+        (["assign", "solve", "one.json", "--time-limit", "soon"], "soon is no time: write seconds, 0.001 or more"),
         (["--output", "json", "get", "servers"], "--output must come after the command: plimsoll get --output"),
     ],
 )
