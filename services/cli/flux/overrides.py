@@ -38,8 +38,12 @@ def set_override(
     service: Annotated[str | None, typer.Option(help="bound this service's capacity")] = None,
     product: Annotated[str | None, typer.Option(help="bound this product's share of its traffic, 0 to 1")] = None,
     hardware_type: Annotated[str | None, typer.Option(help="capacity on this type; default: its own")] = None,
-    least: Annotated[float | None, typer.Option(min=0.0)] = None,
-    most: Annotated[float | None, typer.Option(min=0.0)] = None,
+    least: Annotated[
+        float | None, typer.Option(min=0.0, help="at least so much; a capacity above the supply becomes a deficit")
+    ] = None,
+    most: Annotated[
+        float | None, typer.Option(min=0.0, help="at most so much; growth comes on top of a capacity")
+    ] = None,
     expires: Annotated[str | None, typer.Option(help="end of the override, in UTC, such as 2026-12-24T18:00")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="check it without storing it")] = False,
     output: OutputOption = Output.TABLE,

@@ -55,8 +55,12 @@ class PlanOverrideIn(RequestModel):
     hardware_type: SomeName | None = Field(
         default=None, description="For capacity: on this hardware type; if omitted, on the service's own"
     )
-    least: Annotated[Number, Field(ge=0, le=1e15)] | None = None
-    most: Annotated[Number, Field(ge=0, le=1e15)] | None = None
+    least: Annotated[Number, Field(ge=0, le=1e15)] | None = Field(
+        default=None, description="A capacity above the supply becomes a deficit of the plan"
+    )
+    most: Annotated[Number, Field(ge=0, le=1e15)] | None = Field(
+        default=None, description="Of a capacity: without growth, which comes on top"
+    )
     reason: GivenReason = Field(description="Why: shown wherever the override decides something")
     expires_at: Moment | None = Field(default=None, description="The override counts only before this moment")
 
