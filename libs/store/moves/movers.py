@@ -163,6 +163,12 @@ def note_answered(tx: Transaction, region_name: str, *, now: datetime) -> Mover:
     return load_mover(tx, region_name)
 
 
+def lock_mover(tx: Transaction, region_id: int) -> None:
+    """Let other transactions that lock the mover of the region wait until this one ends."""
+    tx.execute(insert(movers).values(region_id=region_id).on_conflict_do_nothing())
+    tx.execute(sa.select(movers.c.region_id).where(movers.c.region_id == region_id).with_for_update())
+
+
 def note_waits(tx: Transaction, region_id: int, waits: Sequence[DepartureWait], *, now: datetime) -> None:
     """Set the region's condition that says which reservations cannot spare servers yet, so that these servers wait with
     their moves.
@@ -231,8 +237,8 @@ def _mover(region_name: str, row: Mapping[Any, Any] | None) -> Mover:
 
 def _lock(tx: Transaction, region_name: str) -> tuple[int, Mover]:
     region_id = load_region(tx, region_name).region_id
-    tx.execute(insert(movers).values(region_id=region_id).on_conflict_do_nothing())
-    row = tx.execute(sa.select(movers).where(movers.c.region_id == region_id).with_for_update()).mappings().one()
+    lock_mover(tx, region_id)
+    row = tx.execute(sa.select(movers).where(movers.c.region_id == region_id)).mappings().one()
     return region_id, _mover(region_name, row)
 
 

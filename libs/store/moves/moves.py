@@ -7,7 +7,7 @@ generation.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -39,6 +39,7 @@ _START = sa.text(f"""
          AS start (server_id, generation, steps)
     JOIN servers USING (server_id, generation)
     LEFT JOIN urgent_departures USING (region_id, server_id)
+    ORDER BY server_id
     ON CONFLICT (server_id) WHERE status = 'running' DO NOTHING""")
 
 # In order of id, as every writer of servers locks them.
@@ -60,6 +61,7 @@ _CHANGES = """json_to_recordset(CAST(:changes AS json)) AS change (
     old_started_at timestamptz, result text, message text, host_profile text)"""
 
 _LOCK_SERVERS = sa.text("SELECT FROM servers WHERE server_id = ANY(:ids) ORDER BY server_id FOR NO KEY UPDATE")
+_LOCK_MOVES = sa.text("SELECT FROM moves WHERE move_id = ANY(:ids) ORDER BY move_id FOR NO KEY UPDATE")
 
 # Whether a preempt of the move's server counts against the churn budget.
 _COUNTS = """EXISTS (SELECT FROM servers WHERE servers.server_id = moves.server_id
@@ -169,6 +171,7 @@ def mark_asked(tx: Transaction, moves: Sequence[RunningMove], *, now: datetime) 
     the same host profile, even if the destination gets another one.
     """
     new = {move.move_id: move for move in moves if not move.asked}
+    _lock(tx, moves=new.values())
     profiles = [move.to_host_profile for move in new.values()]
     rows = tx.execute(_ASKED, {"move_ids": list(new), "host_profiles": profiles, "now": now}).all() if new else ()
     generation = {row.move_id: row.generation for row in rows if row.generation == new[row.move_id].generation + 1}
@@ -179,22 +182,25 @@ def mark_asked(tx: Transaction, moves: Sequence[RunningMove], *, now: datetime) 
     ]
 
 
-def change_moves(tx: Transaction, changes: Sequence[MoveChange], *, now: datetime) -> int:
-    """Write the next state of moves, and the effects of their steps on servers. Return the number of moves written.
+def change_moves(
+    tx: Transaction, changes: Sequence[MoveChange], postponed: Sequence[MovePostponed] = (), *, now: datetime
+) -> int:
+    """Write the next state of moves, and the effects of their steps on servers. Record when to ask the actuator about
+    the moves in `postponed` again. Return the number of moves that changed their state.
 
     Pass moves that fail for good to fail_moves instead. Skip a move that has changed since. Skip it also if its step
     has an effect and its server has changed. The actuator repeats its answer on the next tick.
     """
     affected = [change.move.server_id for change in changes if _effect(change) is not None]
-    if affected:
-        tx.execute(_LOCK_SERVERS, {"ids": affected})
-    return len(tx.execute(_CHANGE, {"changes": _document(changes), "now": now}).all())
+    moves = [*(change.move for change in changes), *(later.move for later in postponed)]
+    _lock(tx, affected, moves)
+    written = tx.execute(_CHANGE, {"changes": _document(changes), "now": now}).all() if changes else ()
+    if postponed:
+        _postpone(tx, postponed)
+    return len(written)
 
 
-def postpone_moves(tx: Transaction, postponed: Sequence[MovePostponed]) -> int:
-    """Record when to ask the actuator about moves again. Skip moves that have changed since they were read. Return the
-    number of moves written.
-    """
+def _postpone(tx: Transaction, postponed: Sequence[MovePostponed]) -> None:
     rows = [
         {
             "move_id": later.move.move_id,
@@ -205,7 +211,7 @@ def postpone_moves(tx: Transaction, postponed: Sequence[MovePostponed]) -> int:
         }
         for later in postponed
     ]
-    return tx.execute(_POSTPONE, {"postponed": orjson.dumps(rows).decode()}).rowcount
+    tx.execute(_POSTPONE, {"postponed": orjson.dumps(rows).decode()})
 
 
 def fail_moves(tx: Transaction, region_id: int, changes: Sequence[MoveChange], *, now: datetime, actor: str) -> int:
@@ -215,7 +221,7 @@ def fail_moves(tx: Transaction, region_id: int, changes: Sequence[MoveChange], *
     Call it in its own transaction: it takes the lock of events, which comes before the locks of servers and moves.
     """
     lock_events(tx, region_id)
-    tx.execute(_LOCK_SERVERS, {"ids": [change.move.server_id for change in changes]})
+    _lock(tx, [change.move.server_id for change in changes], [change.move for change in changes])
     rows = tx.execute(_CHANGE, {"changes": _document(changes), "now": now}).all()
     failed = {row.server_id for row in rows}
     reasons = {
@@ -237,6 +243,16 @@ def fail_moves(tx: Transaction, region_id: int, changes: Sequence[MoveChange], *
             after={"server_ids": list(reasons)},
         )
     return len(rows)
+
+
+def _lock(tx: Transaction, server_ids: Sequence[int] = (), moves: Iterable[RunningMove] = ()) -> None:
+    """Lock servers, then moves, each in order of id, as all their writers do. So two movers of a region, or a mover and
+    an operator, wait for each other and do not deadlock.
+    """
+    if server_ids:
+        tx.execute(_LOCK_SERVERS, {"ids": server_ids})
+    if move_ids := [move.move_id for move in moves]:
+        tx.execute(_LOCK_MOVES, {"ids": move_ids})
 
 
 def _effect(change: MoveChange) -> str | None:

@@ -36,9 +36,14 @@ _MARK = sa.text("""
     ON CONFLICT (server_id) DO UPDATE
         SET reason = EXCLUDED.reason, marked_by = EXCLUDED.marked_by, marked_at = EXCLUDED.marked_at
     RETURNING server_id""")
+# In order of id, as every writer of moves locks them.
 _SAY_SO = sa.text("""
-    UPDATE moves SET urgent_reason = :reason WHERE server_id = ANY(:ids) AND status = 'running'
-    AND from_reservation_id IS NOT NULL""")
+    WITH chosen AS (
+        SELECT move_id FROM moves
+        WHERE server_id = ANY(:ids) AND status = 'running' AND from_reservation_id IS NOT NULL
+        ORDER BY move_id FOR NO KEY UPDATE
+    )
+    UPDATE moves SET urgent_reason = :reason FROM chosen WHERE moves.move_id = chosen.move_id""")
 _LEFT = sa.text("""
     DELETE FROM urgent_departures USING servers
     WHERE urgent_departures.server_id = servers.server_id AND urgent_departures.region_id = :region_id

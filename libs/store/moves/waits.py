@@ -13,6 +13,7 @@ import sqlalchemy as sa
 
 from libs.domain.departure_wait import KnownWaits, WaitsPlan
 from libs.store.fleet.departure_waits import OF_WAIT, load_waits_of_region
+from libs.store.moves.movers import lock_mover
 from libs.store.platform.bulk import copy_out
 from libs.store.platform.database import Transaction
 
@@ -48,7 +49,11 @@ def load_known_waits(tx: Transaction, region_id: int) -> KnownWaits:
 
 
 def write_waits(tx: Transaction, region_id: int, plan: WaitsPlan, *, now: datetime) -> None:
-    """Store how the waits of a region changed: a few statements, however many servers wait."""
+    """Store how the waits of a region changed: a few statements, however many servers wait.
+
+    Lock the mover of the region first: two ticks that wrote the same waits in different orders would deadlock.
+    """
+    lock_mover(tx, region_id)
     if len(plan.ended):
         tx.execute(_ENDED, {"ids": plan.ended.tolist()})
     if len(plan.began):

@@ -22,7 +22,6 @@ from libs.store.moves.moves import (
     change_moves,
     fail_moves,
     mark_asked,
-    postpone_moves,
     rebind_servers,
     start_moves,
 )
@@ -251,11 +250,9 @@ class AdvanceMoves:
         if others or postponed:
             crash_point("mover.commit.before")
             with self.database.write() as tx:
-                written += change_moves(tx, others, now=self.clock.now()) if others else 0
+                written += change_moves(tx, others, postponed, now=self.clock.now())
                 if any(_goes_on(change) for change in others):
                     enqueue(tx, MOVE, self.region)
-                if postponed:
-                    postpone_moves(tx, postponed)
             crash_point("mover.commit.after")
         if failed:
             crash_point("mover.fail.before")
