@@ -28,7 +28,8 @@ from libs.store.planner.service_models import save_service_models
 from libs.store.platform.database import Database, Transaction
 from libs.store.platform.migrate import migrate
 from services.orchestrator.create_execution import DAG, create_execution
-from services.orchestrator.reconcilers.advance_executions import AdvanceExecutions, Systems
+from services.orchestrator.reconcilers.advance_executions import AdvanceExecutions
+from services.orchestrator.systems import Systems
 from services.standalone.postgres import running_postgres
 
 _TICKS, _TICK_S = 60, 30.0

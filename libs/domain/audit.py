@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+KEPT_DAYS_MIN = 30
+"""Days for which the database itself refuses to delete an entry; migration 0041 has the number too."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditEntry:

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Self
+from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr
+from pydantic import AfterValidator, Field, SecretStr, model_validator
 
-from libs.reconcile.environment import Settings, read_environment
+from libs.reconcile.environment import Settings
 from libs.reconcile.jobs import CYCLES, WORLD_CYCLES
 from libs.reconcile.settings import ClockSettings
 from libs.store.platform.settings import StoreSettings
+
+CYCLE_S_MAX = 366 * 86_400.0
+"""Longest period of a job, in seconds on the Clock."""
+SCHEMES = ("redis", "rediss", "sentinel")
+
+
+def _of_redis(url: SecretStr) -> SecretStr:
+    """Return the address if it is one of Redis. Raises ValueError without it: it may contain a password."""
+    if urlsplit(url.get_secret_value()).scheme not in SCHEMES:
+        raise ValueError("expected the address of a Redis, such as redis://:password@host:6379/0")
+    return url
 
 
 class JobSettings(Settings):
@@ -32,7 +44,9 @@ class JobSettings(Settings):
     alive_file         file that the process touches every few seconds while its loop turns; None: no file
     """
 
-    broker_url: SecretStr | None = Field(default=None, validation_alias="PLIMSOLL_BROKER_URL")
+    broker_url: Annotated[SecretStr, AfterValidator(_of_redis)] | None = Field(
+        default=None, validation_alias="PLIMSOLL_BROKER_URL"
+    )
     broker_dir: Path | None = Field(default=None, validation_alias="PLIMSOLL_BROKER_DIR")
     broker_poll_s: float = Field(default=0.05, gt=0, le=10, validation_alias="PLIMSOLL_BROKER_POLL_S")
     job_lease_s: float = Field(default=30.0, gt=0, le=3600, validation_alias="PLIMSOLL_JOB_LEASE_S")
@@ -43,10 +57,10 @@ class JobSettings(Settings):
     job_tick_s: float = Field(default=0.5, gt=0, le=60, validation_alias="PLIMSOLL_JOB_TICK_S")
     job_slots: int = Field(default=2, ge=1, le=256, validation_alias="PLIMSOLL_JOB_SLOTS")
     job_process_jobs_max: int | None = Field(default=None, ge=1, validation_alias="PLIMSOLL_JOB_PROCESS_JOBS_MAX")
-    job_cycles: dict[str, Annotated[float, Field(gt=0)]] = Field(
+    job_cycles: dict[str, Annotated[float, Field(gt=0, le=CYCLE_S_MAX)]] = Field(
         default_factory=lambda: dict(CYCLES), validation_alias="PLIMSOLL_JOB_CYCLES"
     )
-    job_world_cycles: dict[str, Annotated[float, Field(gt=0)]] = Field(
+    job_world_cycles: dict[str, Annotated[float, Field(gt=0, le=CYCLE_S_MAX)]] = Field(
         default_factory=lambda: dict(WORLD_CYCLES), validation_alias="PLIMSOLL_JOB_WORLD_CYCLES"
     )
     job_parts_shared: bool = Field(default=False, validation_alias="PLIMSOLL_JOB_PARTS_SHARED")
@@ -56,15 +70,26 @@ class JobSettings(Settings):
 class WorkerSettings(StoreSettings, ClockSettings, JobSettings):
     """The settings of a worker and of the scheduler."""
 
+    @model_validator(mode="after")
+    def _has_a_broker(self) -> Self:
+        if (self.broker_url is None) == (self.broker_dir is None):
+            which = "neither of" if self.broker_url is None else "both of"
+            raise ValueError(
+                f"{which} PLIMSOLL_BROKER_URL and PLIMSOLL_BROKER_DIR {'is' if self.broker_url is None else 'are'} "
+                "set: name a Redis that all workers and schedulers reach, such as redis://queue:6379/0, or a folder "
+                "that they share on one machine"
+            )
+        return self
+
 
 def require_time_for(variable: str, s_max: float) -> None:
     """Require attempts to last longer than the work in them, of which `variable` sets the longest time.
 
-    Otherwise each long solve would end with its process, and begin again. Raises SystemExit with one line.
+    Otherwise each long solve would end with its process, and begin again. Raises ValueError.
     """
-    job_s_max = read_environment(JobSettings).job_s_max
+    job_s_max = JobSettings().job_s_max
     if job_s_max <= s_max:
-        raise SystemExit(
-            f"plimsoll: the environment is wrong: PLIMSOLL_JOB_S_MAX ({job_s_max:g} s) is not above {variable} "
-            f"({s_max:g} s): set it well above, or lower {variable}"
+        raise ValueError(
+            f"PLIMSOLL_JOB_S_MAX ({job_s_max:g} s) is not above {variable} ({s_max:g} s): set it well above, or lower "
+            f"{variable}"
         )

@@ -10,7 +10,7 @@ from libs.jobs.processes import run_worker
 from libs.jobs.settings import WorkerSettings
 from libs.observability.logs import configure_logging
 from libs.observability.traces import configure_tracing
-from libs.reconcile.environment import read_environment
+from libs.reconcile.environment import read_environment, wrong_in_one_line
 
 
 def _nothing() -> None:
@@ -33,6 +33,6 @@ def work_jobs(name: str, *services: ServiceJobs) -> None:
     configure_logging(name)
     configure_tracing(name)
     for service in services:
-        service.read_settings()
+        wrong_in_one_line(service.read_settings)
     kinds = [kind for service in services for kind in service.kinds]
     run_worker(read_environment(WorkerSettings), kinds)

@@ -6,12 +6,23 @@ import logging
 import re
 import sys
 from collections.abc import Mapping, MutableMapping
-from typing import TextIO
+from typing import Annotated, TextIO
 
 import structlog
+from pydantic import AfterValidator
 
 from libs.observability.traces import trace_ids
 
+
+def _is_level(name: str) -> str:
+    known = logging.getLevelNamesMapping()
+    if name not in known:
+        raise ValueError(f"choose one of {', '.join(sorted(known, key=lambda level: (known[level], level)))}")
+    return name
+
+
+LogLevel = Annotated[str, AfterValidator(_is_level)]
+"""The name of a level of logging."""
 HIDDEN = "[redacted]"
 _SECRET_NAMES = re.compile(r"authorization|token$|password|secret|database_url", re.IGNORECASE)
 _SECRET_VALUES = re.compile(

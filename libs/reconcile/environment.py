@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Self, TypeVar
 
@@ -16,6 +17,7 @@ from pydantic_settings import (
 )
 
 S = TypeVar("S", bound=BaseSettings)
+T = TypeVar("T")
 SECRETS_DIR = "PLIMSOLL_SECRETS_DIR"
 
 
@@ -59,15 +61,34 @@ def read_environment(kind: type[S]) -> S:
 
     Raises SystemExit with one line that names each variable that is missing or wrong.
     """
+    return wrong_in_one_line(kind)
+
+
+def wrong_in_one_line(read: Callable[[], T]) -> T:
+    """Return the result of `read`, which reads settings at the start of a process.
+
+    Raises SystemExit with one line that names each variable that is missing or wrong.
+    """
     try:
-        return kind()
+        return read()
     except ValidationError as error:
-        wrong = [f"{'.'.join(map(str, e['loc']))} {_reason(e['type'], e['msg'])}" for e in error.errors()]
+        wrong = [_reason(e["loc"], e["type"], e["msg"]) for e in error.errors()]
     except SettingsError as error:  # a value that should be JSON
-        found = [field for name, field in kind.model_fields.items() if f'"{name}"' in str(error)]
-        wrong = [f"{field.validation_alias}: is not JSON" for field in found] or [str(error)]
+        fields = [item for kind in _kinds(Settings) for item in kind.model_fields.items()]
+        found = sorted({str(field.validation_alias) for name, field in fields if f'"{name}"' in str(error)})
+        wrong = [f"{variable}: is not JSON" for variable in found] or [str(error)]
+    except ValueError as error:  # what a variable names, such as a file
+        wrong = [" ".join(str(error).split())]
     raise SystemExit(f"plimsoll: the environment is wrong: {'; '.join(wrong)}")
 
 
-def _reason(kind: str, message: str) -> str:
-    return "is not set" if kind == "missing" else f"is wrong: {message.removeprefix('Value error, ')}"
+def _reason(place: tuple[int | str, ...], kind: str, message: str) -> str:
+    """Return what is wrong. `place` is empty if it is about several variables: then the message names them."""
+    said = message.removeprefix("Value error, ")
+    if not place:
+        return said
+    return f"{'.'.join(map(str, place))} {'is not set' if kind == 'missing' else f'is wrong: {said}'}"
+
+
+def _kinds(kind: type[Settings]) -> list[type[Settings]]:
+    return [kind, *(below for one in kind.__subclasses__() for below in _kinds(one))]

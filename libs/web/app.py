@@ -25,11 +25,12 @@ from libs.web.auth import Authentication, require, unavailable
 from libs.web.bodies import BodyLimit
 from libs.web.context import WebContext
 from libs.web.database_metrics import DatabaseCollector
-from libs.web.decoding import DecodingBudget, DecodingSettings
+from libs.web.decoding import DecodingBudget
 from libs.web.openapi import document
 from libs.web.problems import FieldError, Problem, invalid, not_found
 from libs.web.rates import RateLimits
 from libs.web.requests import RequestScope
+from libs.web.settings import DecodingSettings
 from libs.web.validation import problem_of, refuse_unknown_query
 
 if TYPE_CHECKING:

@@ -13,10 +13,8 @@ from collections.abc import AsyncIterator
 from typing import Annotated
 
 from fastapi import Depends, Request
-from pydantic import Field
 
 from libs.interchange.files.decoded import charge, charging
-from libs.reconcile.environment import Settings
 from libs.web.problems import Problem
 
 SLOTS = 4
@@ -28,12 +26,6 @@ _BODY_FACTOR = 2
 """Number of copies of a body in memory while the body is read: its chunks, and the joined body."""
 _RETRY_S = 2
 _LOOK_S = 0.02
-
-
-class DecodingSettings(Settings):
-    """The memory for decoding in one process, over all requests, in bytes."""
-
-    decoding_bytes: int = Field(default=800 << 20, ge=1 << 20, validation_alias="PLIMSOLL_DECODING_BYTES")
 
 
 class DecodingBudget:

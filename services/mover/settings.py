@@ -6,9 +6,10 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from libs.actuators.registry import actuator_names
+from libs.actuators.registry import actuator_names, create_actuator
 from libs.domain.mover import MOVES_MAX, MSB_SHARE_MAX
 from libs.reconcile.call_retries import CallSettings
+from libs.reconcile.clock import SystemClock
 from libs.reconcile.environment import Settings
 from services.mover.move_policy import MovePolicy
 
@@ -45,3 +46,17 @@ class MoverSettings(Settings):
             call_backoff=calls.calls(),
             breaker=calls.breaker(),
         )
+
+
+def read_api_settings() -> None:
+    """Read all settings of the mover's routes. Raises ValidationError for a wrong one."""
+    CallSettings()
+    MoverSettings()
+
+
+def read_job_settings() -> None:
+    """Read all settings of the mover's jobs. Raises ValidationError or ValueError for a wrong one."""
+    read_api_settings()
+    actuator = MoverSettings().mover_actuator
+    if actuator is not None:
+        create_actuator(actuator, SystemClock())

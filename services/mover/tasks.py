@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from libs.actuators.registry import create_actuator
-from libs.actuators.webhook import WebhookSettings
 from libs.jobs.kinds import JobRun, job
 from libs.jobs.working import ServiceJobs
 from libs.reconcile.call_retries import CallSettings
-from libs.reconcile.environment import read_environment
 from libs.reconcile.jobs import DRAW_REPLACEMENTS, FORGET_HISTORY, MOVE, WATCH_RESERVATIONS
 from libs.reconcile.settings import ClockSettings
 from libs.store.moves.movers import note_actuator
@@ -15,7 +13,7 @@ from services.mover.reconcilers.advance_moves import AdvanceMoves
 from services.mover.reconcilers.draw_replacements import DrawReplacements, LastDecisions
 from services.mover.reconcilers.forget_history import ForgetHistory
 from services.mover.reconcilers.watch_reservations import GAP_MAX, WatchReservations
-from services.mover.settings import MoverSettings
+from services.mover.settings import MoverSettings, read_job_settings
 
 _LAST_DECISIONS = LastDecisions()
 
@@ -52,11 +50,5 @@ def forget_history(run: JobRun) -> None:
     ForgetHistory(run.database, run.clock, run.job.subject, kept_days=kept_days).reconcile()
 
 
-def _read_settings() -> None:
-    read_environment(CallSettings)
-    if read_environment(MoverSettings).mover_actuator == "webhook":
-        read_environment(WebhookSettings)
-
-
 KINDS = (move, draw_replacements, watch_reservations, forget_history)
-JOBS = ServiceJobs(kinds=KINDS, read_settings=_read_settings)
+JOBS = ServiceJobs(kinds=KINDS, read_settings=read_job_settings)

@@ -13,9 +13,9 @@ from libs.carriers.unset import NoCarrier
 from libs.domain.service_reservation import ServiceReservation
 from libs.gauges import load_test, prometheus
 from libs.gauges.gauge import Gauge
-from libs.reconcile.clock import Clock
+from libs.reconcile.clock import Clock, SystemClock
 from libs.reconcile.environment import Settings
-from services.orchestrator.reconcilers.advance_executions import Systems
+from services.orchestrator.systems import Systems
 
 
 class OrchestratorSettings(Settings):
@@ -68,3 +68,8 @@ class OrchestratorSettings(Settings):
             case "simulated":
                 return simulated.create(clock)
         return NoCarrier("PLIMSOLL_SHIFT_CARRIER")
+
+
+def read_job_settings() -> None:
+    """Read all settings of the orchestrator's jobs. Raises ValidationError or ValueError for a wrong one."""
+    OrchestratorSettings().systems(SystemClock())

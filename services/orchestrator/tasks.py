@@ -5,12 +5,10 @@ from __future__ import annotations
 from libs.interchange.planning_inputs.service_reservations import service_reservations_of
 from libs.jobs.kinds import JobRun, job
 from libs.jobs.working import ServiceJobs
-from libs.reconcile.clock import SystemClock
-from libs.reconcile.environment import read_environment
 from libs.reconcile.jobs import ADVANCE_EXECUTIONS
 from libs.store.planner.planning_inputs import load_current
 from services.orchestrator.reconcilers.advance_executions import AdvanceExecutions
-from services.orchestrator.settings import OrchestratorSettings
+from services.orchestrator.settings import OrchestratorSettings, read_job_settings
 
 
 @job(ADVANCE_EXECUTIONS, serves_many=True)
@@ -22,8 +20,4 @@ def advance_executions(run: JobRun) -> None:
     AdvanceExecutions(run.database, run.clock, OrchestratorSettings().systems(run.clock, rows)).reconcile()
 
 
-def _read_settings() -> None:
-    read_environment(OrchestratorSettings).systems(SystemClock())
-
-
-JOBS = ServiceJobs(kinds=(advance_executions,), read_settings=_read_settings)
+JOBS = ServiceJobs(kinds=(advance_executions,), read_settings=read_job_settings)

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import SettingsConfigDict
 
+from libs.observability.logs import LogLevel
 from libs.reconcile.outgoing import is_loopback
 from libs.reconcile.settings import ClockSettings
 
@@ -30,7 +31,7 @@ class PagesSettings(ClockSettings):
 
     api_url: str = Field(default="http://127.0.0.1:8000", pattern=r"^https?://", validation_alias="PLIMSOLL_URL")
     api_s_max: float = Field(default=60.0, gt=0, le=600, validation_alias="PLIMSOLL_PAGES_API_S_MAX")
-    log_level: str = Field(default="INFO", validation_alias="PLIMSOLL_LOG_LEVEL")
+    log_level: LogLevel = Field(default="INFO", validation_alias="PLIMSOLL_LOG_LEVEL")
     redirect_uri: str | None = Field(default=None, validation_alias="PLIMSOLL_PAGES_REDIRECT_URI")
     client_secrets: dict[str, SecretStr] = Field(default={}, validation_alias="PLIMSOLL_PAGES_CLIENT_SECRETS")
 

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from libs.jobs.kinds import JobRun, job
 from libs.jobs.working import ServiceJobs
-from libs.reconcile.call_retries import CallSettings
-from libs.reconcile.environment import read_environment
 from libs.reconcile.jobs import FORGET_PLANNING, SCHEDULE_PLAN
 from services.planner.reconcilers.forget_planning import ForgetPlanning
 from services.planner.reconcilers.schedule_plan_runs import SchedulePlanRuns
-from services.planner.settings import CycleSettings, Weekday
-from services.planner.telemetry_settings import TelemetrySettings
+from services.planner.settings import CycleSettings, Weekday, read_cycle_settings
 from services.planner.telemetry_tasks import KINDS as TELEMETRY
 
 
@@ -29,10 +26,4 @@ def forget_planning(run: JobRun) -> None:
     ForgetPlanning(run.database, run.clock, settings.history_kept_days, settings.executed_plans).reconcile()
 
 
-def _read_settings() -> None:
-    read_environment(CycleSettings)
-    read_environment(TelemetrySettings)
-    read_environment(CallSettings)
-
-
-JOBS = ServiceJobs(kinds=(schedule_plan, forget_planning, *TELEMETRY), read_settings=_read_settings)
+JOBS = ServiceJobs(kinds=(schedule_plan, forget_planning, *TELEMETRY), read_settings=read_cycle_settings)

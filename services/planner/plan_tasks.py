@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from libs.carriers.portal_addresses import PortalSettings
 from libs.jobs.kinds import JobRun, job
-from libs.jobs.settings import require_time_for
 from libs.jobs.working import ServiceJobs
-from libs.reconcile.environment import read_environment
 from libs.reconcile.jobs import PLAN, WORLD
 from libs.store.planner.plan_runs import load_open_runs
 from libs.store.platform.jobs import enqueue
 from services.planner import remote_regions
 from services.planner.reconcilers.make_placement_plan import MakePlacementPlan
-from services.planner.settings import PlannerSettings
+from services.planner.settings import PlannerSettings, read_plan_settings
 
 
 @job(PLAN)
@@ -26,9 +23,4 @@ def plan(run: JobRun) -> None:
             enqueue(tx, PLAN, WORLD)
 
 
-def _read_settings() -> None:
-    require_time_for("PLIMSOLL_PLAN_SOLVE_S_MAX", read_environment(PlannerSettings).solve_s_max)
-    read_environment(PortalSettings).read()
-
-
-JOBS = ServiceJobs(kinds=(plan,), read_settings=_read_settings)
+JOBS = ServiceJobs(kinds=(plan,), read_settings=read_plan_settings)

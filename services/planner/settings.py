@@ -7,7 +7,11 @@ from pathlib import Path
 
 from pydantic import Field
 
+from libs.carriers.portal_addresses import PortalSettings
+from libs.jobs.settings import require_time_for
+from libs.reconcile.call_retries import CallSettings
 from libs.reconcile.environment import Settings
+from services.planner.telemetry_settings import TelemetrySettings
 
 
 class Weekday(StrEnum):
@@ -57,3 +61,16 @@ class PlannerSettings(CycleSettings):
         default=0.25, ge=0, le=1000, validation_alias="PLIMSOLL_PLAN_HEADROOM_EXCESS_MAX"
     )
     plans_max: int = Field(default=104, ge=1, le=10_000, validation_alias="PLIMSOLL_PLANS_MAX")
+
+
+def read_plan_settings() -> None:
+    """Read all settings of plans. Raises ValidationError or ValueError for a wrong one."""
+    require_time_for("PLIMSOLL_PLAN_SOLVE_S_MAX", PlannerSettings.from_environment().solve_s_max)
+    PortalSettings().read()
+
+
+def read_cycle_settings() -> None:
+    """Read all settings of the planner's short jobs. Raises ValidationError or ValueError for a wrong one."""
+    CycleSettings()
+    TelemetrySettings()
+    CallSettings()

@@ -6,10 +6,11 @@ from pathlib import Path
 
 from pydantic import Field
 
+from libs.carriers.reminder import ReminderSettings
+from libs.domain.audit import KEPT_DAYS_MIN
 from libs.reconcile.environment import Settings
 from libs.reconcile.settings import ClockSettings
 from libs.store.platform.settings import StoreSettings
-from libs.store.retention.of_audit import KEPT_DAYS_MIN
 
 
 class SetUpSettings(StoreSettings, ClockSettings):
@@ -38,3 +39,9 @@ class AuditSettings(Settings):
 
     audit_dir: Path | None = Field(default=None, validation_alias="PLIMSOLL_AUDIT_DIR")
     audit_kept_days: int = Field(default=400, ge=KEPT_DAYS_MIN, le=36_500, validation_alias="PLIMSOLL_AUDIT_KEPT_DAYS")
+
+
+def read_job_settings() -> None:
+    """Read all settings of the portal's jobs. Raises ValidationError for a wrong one."""
+    ReminderSettings()
+    AuditSettings()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from libs.carriers.reminder import ReminderSettings, ReminderWebhook
 from libs.jobs.kinds import JobRun, job
 from libs.jobs.working import ServiceJobs
-from libs.reconcile.environment import read_environment
 from libs.reconcile.jobs import (
     ADVANCE_WINDOWS,
     ASSESS,
@@ -23,7 +22,7 @@ from services.portal.reconcilers.forget_idempotency_keys import ForgetIdempotenc
 from services.portal.reconcilers.forget_sessions import ForgetSessions
 from services.portal.reconcilers.keep_bookings import KeepBookings
 from services.portal.reconcilers.remind_approvals import RemindApprovals
-from services.portal.settings import AuditSettings
+from services.portal.settings import AuditSettings, read_job_settings
 
 
 @job(ASSESS)
@@ -73,11 +72,6 @@ def remind_approvals(run: JobRun) -> None:
     RemindApprovals(run.database, run.clock, sender, settings.every_s, settings.attempts_max).reconcile()
 
 
-def _read_settings() -> None:
-    read_environment(ReminderSettings)
-    read_environment(AuditSettings)
-
-
 KINDS = (
     assess,
     enqueue_assessments,
@@ -87,4 +81,4 @@ KINDS = (
     advance_windows,
     remind_approvals,
 )
-JOBS = ServiceJobs(kinds=KINDS, read_settings=_read_settings)
+JOBS = ServiceJobs(kinds=KINDS, read_settings=read_job_settings)

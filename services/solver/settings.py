@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pydantic import Field
 
+from libs.jobs.settings import require_time_for
 from libs.reconcile.environment import Settings
 
 
@@ -20,3 +21,8 @@ class SolverSettings(Settings):
     solve_s_max: float = Field(default=1800.0, gt=0, le=3600, validation_alias="PLIMSOLL_SOLVE_S_MAX")
     bundle_dir: Path = Field(validation_alias="PLIMSOLL_BUNDLE_DIR")
     bundles_max: int = Field(default=48, ge=1, le=10_000, validation_alias="PLIMSOLL_BUNDLES_MAX")
+
+
+def read_job_settings() -> None:
+    """Read all settings of the solver's jobs. Raises ValidationError or ValueError for a wrong one."""
+    require_time_for("PLIMSOLL_SOLVE_S_MAX", SolverSettings.from_environment().solve_s_max)

@@ -6,16 +6,15 @@ from functools import partial
 
 from libs.domain.plan import SolveStatus
 from libs.jobs.kinds import JobRun, job
-from libs.jobs.settings import JobSettings, require_time_for
+from libs.jobs.settings import JobSettings
 from libs.jobs.working import ServiceJobs
-from libs.reconcile.environment import read_environment
 from libs.reconcile.jobs import SHADOW_SOLVE, SIMULATE, SOLVE
 from libs.store.fleet.policy_rollouts import has_open_rollout
 from libs.store.platform.jobs import enqueue
 from services.solver.reconcilers.run_simulation import RunSimulation
 from services.solver.reconcilers.solve_bindings import SolveBindings
 from services.solver.reconcilers.solve_shadow import SolveShadow
-from services.solver.settings import SolverSettings
+from services.solver.settings import SolverSettings, read_job_settings
 from services.solver.shared_pool import solving_pool
 
 
@@ -48,9 +47,5 @@ def simulate(run: JobRun) -> None:
     RunSimulation(run.database, run.clock, settings, int(run.job.subject), pool).reconcile()
 
 
-def _read_settings() -> None:
-    require_time_for("PLIMSOLL_SOLVE_S_MAX", read_environment(SolverSettings).solve_s_max)
-
-
 KINDS = (solve, shadow_solve, simulate)
-JOBS = ServiceJobs(kinds=KINDS, read_settings=_read_settings)
+JOBS = ServiceJobs(kinds=KINDS, read_settings=read_job_settings)

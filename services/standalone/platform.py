@@ -16,6 +16,7 @@ from libs.reconcile.clock import Clock
 from libs.reconcile.jobs import CYCLES, WORLD_CYCLES
 from libs.reconcile.settings import ClockSettings
 from services.standalone.database import provide_database
+from services.standalone.environment_check import check_environment
 from services.standalone.postgres_age import old_server_note
 from services.standalone.probe import HttpReady
 from services.standalone.processes import Command, Tell, tell_nothing
@@ -23,6 +24,8 @@ from services.standalone.settings import StandaloneSettings
 from services.standalone.supervisor import Supervisor, listen
 
 _ACTUATOR = "PLIMSOLL_MOVER_ACTUATOR"
+_ANY_DATABASE = "postgresql://127.0.0.1/any"
+"""The address of a database, for a check before the real one is known."""
 _LITTLE_MEMORY = {
     "MALLOC_ARENA_MAX": "2",
     "MALLOC_MMAP_THRESHOLD_": str(1 << 20),
@@ -78,9 +81,23 @@ def running_platform(
     tell     takes a sentence at each step of the start, and when a process dies
 
     While it runs, `settings.endpoint_file` tells the command line its address. Raises ChildFailed, PostgresUnavailable
-    or OSError.
+    or OSError, and SystemExit before anything starts if the environment is wrong.
     """
     state = settings.state_dir
+    env = {
+        _ACTUATOR: "simulated",
+        "PLIMSOLL_AUDIT_DIR": str(state / "audit"),
+        **os.environ,
+        "PLIMSOLL_BUNDLE_DIR": str(state / "bundles"),
+        "PLIMSOLL_JOB_CYCLES": json.dumps(dict(cycles)),
+        "PLIMSOLL_JOB_WORLD_CYCLES": json.dumps(dict(world_cycles)),
+        **ClockSettings.environment(clock),
+        **(more or {}),
+    }
+    if not env.get("PLIMSOLL_BROKER_URL"):
+        env["PLIMSOLL_BROKER_DIR"] = str(state / "queue")
+        env.pop("PLIMSOLL_BROKER_URL", None)
+    check_environment({**env, "DATABASE_URL": _ANY_DATABASE})
     state.mkdir(parents=True, exist_ok=True, mode=0o711)
     for folder in (settings.log_dir, state / "bundles", state / "queue"):
         _make_private(folder)
@@ -97,19 +114,7 @@ def running_platform(
             note = old_server_note(state / "postgres" / "data", datetime.now(UTC).date())
             if note is not None:
                 tell(note)
-        env = {
-            _ACTUATOR: "simulated",
-            "PLIMSOLL_AUDIT_DIR": str(state / "audit"),
-            **os.environ,
-            "PLIMSOLL_BUNDLE_DIR": str(state / "bundles"),
-            "PLIMSOLL_JOB_CYCLES": json.dumps(dict(cycles)),
-            "PLIMSOLL_JOB_WORLD_CYCLES": json.dumps(dict(world_cycles)),
-            **ClockSettings.environment(clock),
-            **(more or {}),
-            "DATABASE_URL": route(database_url),
-        }
-        if not env.get("PLIMSOLL_BROKER_URL"):
-            env["PLIMSOLL_BROKER_DIR"] = str(state / "queue")
+        env["DATABASE_URL"] = route(database_url)
         # Its code takes longest to load and needs no tables for that. It is ready once the tables exist.
         supervisor.launch(
             Command(
@@ -142,7 +147,7 @@ def running_platform(
         if pages_sock is not None:
             supervisor.launch(_pages(pages_sock, env, url, settings.trusted_proxies))
         # A process per solve or plan gives all its memory back, and its peak is that of one solve.
-        solver_env = {**env, "PLIMSOLL_JOB_SLOTS": env.get("PLIMSOLL_SOLVER_SLOTS", "1")}
+        solver_env = {**env, "PLIMSOLL_JOB_SLOTS": str(settings.solver_slots)}
         solver_env["PLIMSOLL_JOB_PROCESS_JOBS_MAX"] = "1"
         supervisor.launch(_python("solver", solver_env, "-m", "services.standalone.worker", "solver"))
         supervisor.launch(_python("planner", solver_env, "-m", "services.standalone.worker", "planner"))

@@ -35,6 +35,7 @@ class StandaloneSettings(Settings):
     state_dir      PLIMSOLL_STATE_DIR   the database, logs and queues; the scripts set it to `var` in the clone
     database_url   DATABASE_URL         a PostgreSQL of one's own
     trusted_proxies   PLIMSOLL_TRUSTED_PROXIES   addresses, with commas, of proxies whose X-Forwarded-For is trusted
+    solver_slots   PLIMSOLL_SOLVER_SLOTS   concurrent solves, and likewise plans
     """
 
     model_config = SettingsConfigDict(env_ignore_empty=True)
@@ -43,6 +44,7 @@ class StandaloneSettings(Settings):
     database_url: DatabaseUrl | None = Field(default=None, validation_alias="DATABASE_URL")
 
     trusted_proxies: TrustedProxies | None = Field(default=None, validation_alias="PLIMSOLL_TRUSTED_PROXIES")
+    solver_slots: int = Field(default=1, ge=1, le=256, validation_alias="PLIMSOLL_SOLVER_SLOTS")
 
     @property
     def log_dir(self) -> Path:

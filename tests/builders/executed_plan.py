@@ -32,7 +32,8 @@ from libs.store.planner.placement_plans import commit_placement_plan, load_targe
 from libs.store.planner.plan_runs import create_plan_run, finish_plan_run, take_plan_run
 from libs.store.platform.database import Database
 from services.orchestrator.create_execution import create_execution
-from services.orchestrator.reconcilers.advance_executions import AdvanceExecutions, Systems
+from services.orchestrator.reconcilers.advance_executions import AdvanceExecutions
+from services.orchestrator.systems import Systems
 from tests.builders.execution import TERMS, pools_of, two_products
 
 DONE = Answer(outcome=Outcome.DONE)

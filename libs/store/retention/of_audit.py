@@ -11,12 +11,9 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
-from libs.domain.audit import AuditEntry
+from libs.domain.audit import KEPT_DAYS_MIN, AuditEntry
 from libs.store.platform.database import Transaction
 from libs.store.tables import audit_entries
-
-KEPT_DAYS_MIN = 30
-"""Days for which the database itself refuses to delete an entry; migration 0041 has the number too."""
 
 _LOOKED_AT = 10
 """Batches that are looked at for one. Ids rise with time, but for a clock that was wrong; nothing indexes the time."""

@@ -2,6 +2,7 @@
 
 from libs.web.serving import ServiceApi
 from services.mover.api import loans, move_counts, movers, moves, replacements, urgent_departures, waits
+from services.mover.settings import read_api_settings
 
 ROUTERS = (
     moves.router,
@@ -12,4 +13,4 @@ ROUTERS = (
     replacements.router,
     urgent_departures.router,
 )
-API = ServiceApi(routers=ROUTERS)
+API = ServiceApi(routers=ROUTERS, read_settings=read_api_settings)

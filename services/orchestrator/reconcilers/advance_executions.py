@@ -9,7 +9,6 @@ from functools import partial
 
 from structlog import get_logger
 
-from libs.carriers.carrier import Carrier
 from libs.domain.action_outcome import ActionRequest, Answer
 from libs.domain.arrays import Floats
 from libs.domain.execution_plan import Phase
@@ -33,7 +32,7 @@ from libs.flux.execution.gates import bound_of, gates_of, query_of
 from libs.flux.execution.next_steps import Decisions, next_steps
 from libs.flux.execution.outcomes import judge_answer
 from libs.flux.execution.real_sizes import real_sizes
-from libs.gauges.gauge import Gauge, Question
+from libs.gauges.gauge import Question
 from libs.plan_check.check import PlanRefusedError
 from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
@@ -46,6 +45,7 @@ from libs.store.executions.freezes import load_calendar
 from libs.store.ledger.proposals import ConflictingEvents
 from libs.store.platform.database import Database, Transaction
 from services.orchestrator.create_execution import take_back
+from services.orchestrator.systems import Systems
 
 log = get_logger(__name__)
 ACTOR = "orchestrator"
@@ -63,21 +63,6 @@ class Report:
     asked: int
     answered: int
     read: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Systems:
-    """The systems that executions work with.
-
-    resizes, shifts  carriers of these actions
-    gauges           source of a gate -> gauge
-    read_every_s     least seconds between two readings of a gate
-    """
-
-    resizes: Carrier
-    shifts: Carrier
-    gauges: Mapping[str, Gauge]
-    read_every_s: float = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

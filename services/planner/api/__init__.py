@@ -24,6 +24,7 @@ from services.planner.api import (
 from services.planner.api import names_by_token as named_by
 from services.planner.measurements import TABLE_BYTES_MAX
 from services.planner.otlp_errors import OtlpErrors
+from services.planner.telemetry_settings import TelemetrySettings
 
 ROUTERS = (
     planning_inputs.router,
@@ -59,4 +60,6 @@ def _prepare(app: FastAPI) -> None:
     settle_collection()
 
 
-API = ServiceApi(routers=ROUTERS, large_bodies=LARGE_BODIES, prepare=_prepare)
+API = ServiceApi(
+    routers=ROUTERS, large_bodies=LARGE_BODIES, prepare=_prepare, read_settings=TelemetrySettings.from_environment
+)

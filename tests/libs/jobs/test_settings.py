@@ -20,7 +20,7 @@ def test_a_job_may_take_longer_than_its_solve(
     monkeypatch.setenv("PLIMSOLL_JOB_S_MAX", "600")
     monkeypatch.setenv(variable, "600")
     said = rf"PLIMSOLL_JOB_S_MAX \(600 s\) is not above {variable} \(600 s\): set it well above, or lower {variable}$"
-    with pytest.raises(SystemExit, match=said):
+    with pytest.raises(ValueError, match=said):
         jobs.read_settings()
     monkeypatch.setenv(variable, "599")
     jobs.read_settings()

@@ -18,7 +18,7 @@ from libs.reconcile.clock import SystemClock
 from libs.store.platform.database import Database
 from libs.web.app import create_app
 from libs.web.rates import Buckets, RateLimits
-from libs.web.serving import IdentitySettings
+from libs.web.settings import IdentitySettings
 from tests.builders.issuer import LoopbackIssuer
 from tests.libs.identity.conftest import RingOnDemand, file_of
 from tests.libs.web.conftest import Dock, bearer, ships

@@ -114,5 +114,5 @@ def test_the_audit_trail_cannot_be_rewritten_nor_deleted_by_accident(database: D
 def test_a_worker_of_the_portal_does_it_and_reads_its_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     assert FORGET_AUDIT in {kind.name for kind in JOBS.kinds}
     monkeypatch.setenv("PLIMSOLL_AUDIT_KEPT_DAYS", "29")
-    with pytest.raises(SystemExit, match="PLIMSOLL_AUDIT_KEPT_DAYS"):
+    with pytest.raises(ValueError, match="PLIMSOLL_AUDIT_KEPT_DAYS"):
         JOBS.read_settings()

@@ -1,0 +1,57 @@
+"""Check the environment of all processes of the platform before the first of them starts.
+
+Each process checks its own part when it starts. Standalone starts a dead process again, so it must know earlier.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from libs.jobs.settings import WorkerSettings
+from libs.reconcile.environment import wrong_in_one_line
+from libs.web.settings import ApiSettings, DecodingSettings, IdentitySettings
+from services.mover.settings import read_job_settings as read_mover
+from services.orchestrator.settings import read_job_settings as read_orchestrator
+from services.pages.settings import PagesSettings
+from services.planner.settings import read_cycle_settings, read_plan_settings
+from services.portal.settings import read_job_settings as read_portal
+from services.solver.settings import read_job_settings as read_solver
+
+_READ: Sequence[Callable[[], object]] = (
+    ApiSettings.from_environment,
+    IdentitySettings.from_environment,
+    DecodingSettings.from_environment,
+    PagesSettings.from_environment,
+    WorkerSettings.from_environment,
+    read_portal,
+    read_solver,
+    read_mover,
+    read_cycle_settings,
+    read_plan_settings,
+    read_orchestrator,
+)
+
+
+def check_environment(environment: Mapping[str, str]) -> None:
+    """Read all settings of the API, the pages, the workers and the scheduler from `environment`.
+
+    Raises SystemExit with one line that names each variable that is missing or wrong.
+    """
+    with _as_ours(environment):
+        for read in _READ:
+            wrong_in_one_line(read)
+
+
+@contextmanager
+def _as_ours(environment: Mapping[str, str]) -> Iterator[None]:
+    """Give this process another environment for the block. Call it before threads start."""
+    before = dict(os.environ)
+    os.environ.clear()
+    os.environ.update(environment)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
