@@ -60,5 +60,5 @@ def test_time_without_an_actuator_is_no_duration_of_a_step(mover: Mover, monkeyp
 
 def test_an_actuator_that_does_not_exist_ends_the_worker_at_its_start(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PLIMSOLL_MOVER_ACTUATOR", "webhok")
-    with pytest.raises(SystemExit, match="there is no actuator 'webhok': choose one of simulated, webhook"):
+    with pytest.raises(ValueError, match="there is no actuator 'webhok': choose one of simulated, webhook"):
         JOBS.read_settings()
