@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sized
 
-from libs.store.fleet.filtered_names import Filtered, is_known, names_of
+from libs.store.fleet.filtered_names import Filtered, is_known, names_near
 from libs.store.platform.database import Transaction
-from libs.web.names import unknown_name
-from libs.web.problems import invalid
+from libs.web.names import COMPARED_MAX, slips, unknown_name
+from libs.web.problems import FieldError, invalid
 
 _NOUNS: dict[str, Filtered] = {
     "reservation": "live reservation",
@@ -33,8 +33,10 @@ def require_known(tx: Transaction, found: Sized, region: str | None, **filters: 
     given = {field: name for field, name in filters.items() if name is not None}
     unknown = {field: name for field, name in given.items() if not is_known(tx, _NOUNS[field], name, region)}
     if unknown:
-        errors = (
-            unknown_name(field, _NOUNS[field], name, names_of(tx, _NOUNS[field], region), location="query")
-            for field, name in unknown.items()
-        )
-        raise invalid(*errors)
+        raise invalid(*(_unknown(tx, field, name, region) for field, name in unknown.items()))
+
+
+def _unknown(tx: Transaction, field: str, name: str, region: str | None) -> FieldError:
+    noun = _NOUNS[field]
+    near, total = names_near(tx, noun, name, region, others=slips(name), most=COMPARED_MAX)
+    return unknown_name(field, noun, name, near, location="query", total=total)
