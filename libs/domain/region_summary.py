@@ -82,6 +82,7 @@ class RegionSummary:
     capacity_rru          sum of the capacities that they want
     embedded_buffer_rru   sum over the reservations of the largest domain of those whose loss each survives
     domain_kinds          further kinds of domain of which its servers have places
+    survived_kinds        kinds of domain of which any reservation survives a loss, MSB_KIND first
     shared_buffer_rru     total of the shared buffers
     shortfall_rru         sum of the shortfalls
     places                servers by place and hardware type, ordered by their names
@@ -97,6 +98,7 @@ class RegionSummary:
     capacity_rru: float
     embedded_buffer_rru: float
     domain_kinds: tuple[str, ...]
+    survived_kinds: tuple[str, ...]
     shared_buffer_rru: float
     shortfall_rru: float
     places: tuple[ServerCounts, ...]

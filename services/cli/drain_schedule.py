@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import typer
 
-from services.cli.client import Client
+from services.cli.client import Client, Json
 from services.cli.durations import DURATION, duration_s
 from services.cli.moments import MOMENT, moment
 from services.cli.output import Output, OutputOption, plural, print_json, print_rows, say
@@ -41,8 +41,14 @@ def drain_schedule(
     if output is Output.JSON:
         print_json(found)
         return
-    placed = found["racks"] - len(found["unplaced"])
-    say(f"{placed} of {plural(found['racks'], 'rack')} in {plural(len(found['slots']), 'slot')}, no promise broken")
-    print_rows(found["slots"], _SLOTS)
+    say(_in_words(found))
+    if found["slots"]:
+        print_rows(found["slots"], _SLOTS)
     if found["unplaced"]:
         print_rows(found["unplaced"], _UNPLACED)
+
+
+def _in_words(found: Json) -> str:
+    racks, slots = plural(found["racks"], "rack"), plural(len(found["slots"]), "slot")
+    placed = found["racks"] - len(found["unplaced"])
+    return f"{placed} of {racks} in {slots}, no promise broken" if placed else f"no time for any of {racks}"

@@ -72,12 +72,11 @@ def status(
             }
         )
         return
-    loss = " or ".join(["an MSB", *(f"a {kind}" for kind in summary["domain_kinds"])])
     say(
         f"{region}: {plural(summary['reservations'], 'reservation')}, shared buffers included, "
         f"{summary['degraded']} of them short; "
         f"{summary['capacity_rru']:,.1f} RRU wanted, {summary['shortfall_rru']:,.1f} short; "
-        f"{summary['embedded_buffer_rru']:,.1f} RRU embedded for the loss of {loss}, "
+        f"{summary['embedded_buffer_rru']:,.1f} RRU embedded for the loss of {_losses(summary['survived_kinds'])}, "
         f"{summary['shared_buffer_rru']:,.1f} shared for random failures"
     )
     if summary["readiness"] is not None:
@@ -102,6 +101,11 @@ def status(
     if letters:
         failed = plural(len(letters), "move")
         say(f"{failed} failed for good: `plimsoll get moves -w region={region} -w dead_letter=open`")
+
+
+def _losses(kinds: list[str]) -> str:
+    """Return the losses that reservations survive, in words."""
+    return " or ".join("an MSB" if kind == "MSB" else f"a {kind}" for kind in kinds or ["MSB"])
 
 
 def _short_in_words(reservation: Json) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
+from libs.domain.domain_kind import MSB_KIND
 from libs.domain.power import FULL_W, IDLE_W
 from libs.domain.region_summary import HardwareTypeSummary, RegionSummary, ShortReservation
 from libs.domain.resources import is_resource
@@ -40,7 +41,10 @@ _COVERED = f"""
            coalesce(sum(worst_rru), 0) AS embedded_buffer_rru,
            coalesce(sum(total_rru) FILTER (WHERE kind = 'shared_buffer'), 0) AS shared_buffer_rru,
            coalesce(sum(missing_rru) FILTER (WHERE {SHORT}), 0) AS shortfall_rru,
-           (SELECT coalesce(json_agg(short), '[]') FROM short) AS short
+           (SELECT coalesce(json_agg(short), '[]') FROM short) AS short,
+           (SELECT coalesce(json_agg(kind ORDER BY kind <> '{MSB_KIND}', kind), '[]') FROM (
+                SELECT '{MSB_KIND}' AS kind FROM wanted WHERE survives_msb_loss
+                UNION SELECT unnest(survives_loss_of) FROM wanted) AS survived) AS survived_kinds
     FROM coverage JOIN wanted USING (reservation_id)"""
 
 
@@ -53,7 +57,11 @@ def load_region_summary(tx: Transaction, region_name: str) -> RegionSummary:
         hardware_types=_by_type(places),
         places=places,
         domain_kinds=placed_kinds(tx, region_id),
-        **{**covered, "short": tuple(ShortReservation(**one) for one in covered["short"])},
+        **{
+            **covered,
+            "short": tuple(ShortReservation(**one) for one in covered["short"]),
+            "survived_kinds": tuple(covered["survived_kinds"]),
+        },
         readiness=load_region_readiness(tx, [region_name]).get(region_name),
         worst=load_worst(tx, region_id, most=NAMED_MAX),
         churn=next((solve.churn for solve in load_last_solves(tx, region_name)), None),

@@ -161,6 +161,9 @@ class RegionSummaryOut(ResponseModel):
     domain_kinds: list[str] = Field(
         description="Further kinds of domain of which servers have places; survives_loss_of of a request may name them"
     )
+    survived_kinds: list[str] = Field(
+        description="Kinds of domain of which any reservation survives a loss: MSB, and further ones"
+    )
     shared_buffer_rru: float
     shortfall_rru: float
     short: list[ShortReservationOut] = Field(

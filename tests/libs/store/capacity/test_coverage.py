@@ -238,6 +238,7 @@ def test_an_operator_sees_a_region_in_a_few_numbers(database: Database, snapshot
         degraded=3,
         capacity_rru=16.0,
         domain_kinds=(),
+        survived_kinds=("MSB",),
         embedded_buffer_rru=3.0,
         shared_buffer_rru=1.0,
         shortfall_rru=3.0 + 4.0 + 3.0,
