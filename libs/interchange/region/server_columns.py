@@ -31,8 +31,8 @@ def load_topology(table: Table) -> tuple[Topology, Indices, Indices]:
     table.at_most(COLUMNS_MAX, "datacenter", datacenters)
     msbs, msb = table.codes("msb")
     racks, rack = table.codes("rack")
-    msb_datacenter = _of_first_row(table, "msb", msb, datacenter, len(msbs), "this MSB is in another datacenter")
-    rack_msb = _of_first_row(table, "rack", rack, msb, len(racks), "this rack is in another MSB")
+    msb_datacenter = of_most_rows(table, "msb", msb, datacenter, len(msbs), "this MSB is in another datacenter")
+    rack_msb = of_most_rows(table, "rack", rack, msb, len(racks), "this rack is in another MSB")
     kinds, domain = _domains(table)
     topology = Topology(
         datacenters=datacenters,
@@ -45,16 +45,23 @@ def load_topology(table: Table) -> tuple[Topology, Indices, Indices]:
     return topology, rack, domain
 
 
-def _of_first_row(table: Table, field: str, inner: Indices, outer: Indices, count: int, message: str) -> Indices:
-    """Return the outer domain that the first row of each of `count` inner ones names, and report rows that differ.
+def of_most_rows(table: Table, field: str, group: Indices, value: Indices, count: int, message: str) -> Indices:
+    """Return the value that most rows of each of `count` groups have, (count,), and report the other rows. Of values
+    with equally many rows, the value of the earlier row counts.
 
-    A row in which either is null is reported already, and says nothing about other rows.
+    group, value   (S,) int   of each row. A row in which either is -1 is reported already, and says nothing about
+                              other rows
     """
-    found, told = np.zeros(count, np.int32), np.flatnonzero((inner >= 0) & (outer >= 0))
-    found[inner[told[::-1]]] = outer[told[::-1]]  # the first row of each wins
+    found, told = np.zeros(count, np.int32), np.flatnonzero((group >= 0) & (value >= 0))
+    values = int(value.max(initial=0)) + 1
+    pairs, first, rows = np.unique(
+        group[told].astype(np.int64) * values + value[told], return_index=True, return_counts=True
+    )
+    order = np.lexsort((-first, rows))  # the last of each group wins
+    found[pairs[order] // values] = pairs[order] % values
     differs = np.zeros(len(table), bool)
-    differs[told] = found[inner[told]] != outer[told]
-    table.bad_rows(differs, field, f"{message} in an earlier row")
+    differs[told] = found[group[told]] != value[told]
+    table.bad_rows(differs, field, f"{message} in other rows")
     return found
 
 

@@ -9,6 +9,7 @@ from libs.domain.arrays import Floats, Indices
 from libs.domain.reservation import GBIT_PER_RRU_MAX
 from libs.domain.uplinks import UPLINK_GBIT_MAX
 from libs.interchange.files.tables import Table
+from libs.interchange.region.server_columns import of_most_rows
 
 UPLINK = "uplink_gbit"
 """The column of servers with the Gbit/s that all servers of its rack may send together."""
@@ -30,12 +31,8 @@ def read_uplinks(table: Table, rack: Indices, racks: int) -> Floats | None:
         return None
     given = table.numbers(UPLINK, nullable=True)
     table.bad_rows((given <= 0) | (given > UPLINK_GBIT_MAX), UPLINK, f"is not above 0 and at most {UPLINK_GBIT_MAX:g}")
-    given = np.where(np.isnan(given), np.inf, given)
-    limits, rows = np.full(racks, np.inf), np.flatnonzero(rack >= 0)  # the others are reported already
-    limits[rack[rows[::-1]]] = given[rows[::-1]]  # the first row of each wins
-    differs = np.zeros(len(table), bool)
-    differs[rows] = limits[rack[rows]] != given[rows]
-    table.bad_rows(differs, UPLINK, "this rack has another limit in an earlier row")
+    known, each = np.unique(np.where(np.isnan(given), np.inf, given), return_inverse=True)
+    limits = known[of_most_rows(table, UPLINK, rack, each.astype(np.int32), racks, "this rack has another limit")]
     return limits if np.isfinite(limits).any() else None
 
 

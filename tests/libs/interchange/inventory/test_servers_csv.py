@@ -87,6 +87,14 @@ def test_what_is_wrong_is_said(text: str, says: str) -> None:
     assert says in str(error.value)
 
 
+def test_a_row_that_differs_from_the_others_of_its_rack_is_the_wrong_one() -> None:
+    rows = [f"s-{k},dc,{'m2' if k == 0 else 'm'},r,hw" for k in range(4)]
+    with pytest.raises(InterchangeError) as error:
+        read("\n".join([HEADER, *rows]))
+    assert str(error.value).count("another MSB") == 1
+    assert "line 2: this rack is in another MSB in other rows" in str(error.value)
+
+
 def test_a_file_is_bounded_by_lines_and_in_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(servers_csv, "_LINE_BYTES_MAX", 100)
     with pytest.raises(InterchangeError, match="line of more than"):
