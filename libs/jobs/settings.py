@@ -68,7 +68,11 @@ class JobSettings(Settings):
 
 
 class WorkerSettings(StoreSettings, ClockSettings, JobSettings):
-    """The settings of a worker and of the scheduler."""
+    """The settings of a process that runs jobs, also of one that gets them without a message."""
+
+
+class MessageSettings(WorkerSettings):
+    """The settings of a worker and of the scheduler, which need a way for messages: a broker or a folder."""
 
     @model_validator(mode="after")
     def _has_a_broker(self) -> Self:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from libs.jobs.kinds import JobKind
 from libs.jobs.processes import run_worker
-from libs.jobs.settings import WorkerSettings
+from libs.jobs.settings import MessageSettings
 from libs.observability.logs import configure_logging
 from libs.observability.traces import configure_tracing
 from libs.reconcile.environment import read_environment, wrong_in_one_line
@@ -35,4 +35,4 @@ def work_jobs(name: str, *services: ServiceJobs) -> None:
     for service in services:
         wrong_in_one_line(service.read_settings)
     kinds = [kind for service in services for kind in service.kinds]
-    run_worker(read_environment(WorkerSettings), kinds)
+    run_worker(read_environment(MessageSettings), kinds)

@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from libs.jobs.settings import WorkerSettings
+from libs.jobs.settings import MessageSettings
 from libs.reconcile.environment import wrong_in_one_line
 from libs.web.settings import ApiSettings, DecodingSettings, IdentitySettings
 from services.mover.settings import read_job_settings as read_mover
@@ -24,7 +24,7 @@ _READ: Sequence[Callable[[], object]] = (
     IdentitySettings.from_environment,
     DecodingSettings.from_environment,
     PagesSettings.from_environment,
-    WorkerSettings.from_environment,
+    MessageSettings.from_environment,
     read_portal,
     read_solver,
     read_mover,
