@@ -27,6 +27,8 @@ PAST = timedelta(days=30)
 _PHASES = ("granted", "degraded", "pending", "scheduled")
 _KINDS = {"granted": "good", "degraded": "bad", "pending": "info", "scheduled": "", "deleted": ""}
 _UNDER_WAY_MAX = 100
+_DELETED_MAX = 1000
+"""Most deleted reservations of one name among which the latest is looked for."""
 _ASKS = ("explain", "server", "to", "type")
 """Parameters of the address that ask for an explanation."""
 
@@ -106,13 +108,14 @@ RESERVATIONS = Listing(
 
 
 def show_reservation(visit: Visit) -> Shown | Response:
-    """Show one reservation, or return it."""
+    """Show one reservation, or return it. Of a deleted one, show what is known of its past."""
     region, name = visit.place("region"), visit.place("name")
-    found = visit.api.get("/v1/reservations", region=region, name=name)["items"]
+    found = visit.api.get("/v1/reservations", region=region, name=name)["items"] or _deleted(visit, region, name)
     if not found:
         raise missing_reservation(visit, region, name)
-    path = f"/v1/reservations/{found[0]['reservation_id']}"
-    explains = explained_when(visit) if visit.query.keys() & {"explain", "server"} else ""
+    path = f"/v1/reservations/{found[-1]['reservation_id']}"
+    asks_why = visit.query.keys() & {"explain", "server"} and found[-1]["deleted_at"] is None
+    explains = explained_when(visit) if asks_why else ""
     if visit.is_fragment and explains:
         return Shown(
             template="reservation_why.html",
@@ -133,7 +136,8 @@ def show_reservation(visit: Visit) -> Shown | Response:
     row = visit.api.get(path)
     returns = asked_to_return(visit, row, trouble)
     counts_path = f"/v1/regions/{segment(region)}/server-counts"
-    places = visit.api.get(counts_path, reservation=name)["items"]
+    counts_url = f"{counts_path}?{urlencode({'reservation': name})}"
+    places = visit.api.get(counts_path, reservation=name)["items"] if row["deleted_at"] is None else []
     past, under_way = visit.api.items(f"{path}/history", most=1000), visit.api.get(f"{path}/under-way")
     spec, status = row["spec"], row["status"]
     moves = visit.api.items("/v1/moves", region=region, status="running")
@@ -145,7 +149,7 @@ def show_reservation(visit: Visit) -> Shown | Response:
         region=region,
         section="reservations",
         command=("get", "reservations", name, "--where", f"region={region}"),
-        sources=[path, f"{counts_path}?{urlencode({'reservation': name})}", f"{path}/history", f"{path}/under-way"],
+        sources=[path, *([counts_url] if row["deleted_at"] is None else ()), f"{path}/history", f"{path}/under-way"],
         live=not explains and not returns["open"],
         status=409 if trouble else 200,
         values={
@@ -183,6 +187,11 @@ def show_reservation(visit: Visit) -> Shown | Response:
             **(_explained(visit, path) if explains == "now" else {}),
         },
     )
+
+
+def _deleted(visit: Visit, region: str, name: str) -> list[Json]:
+    """Return the deleted reservations of this name, the latest last. Links of pages and of people outlive them."""
+    return visit.api.items("/v1/reservations", most=_DELETED_MAX, region=region, name=name, phase="deleted")
 
 
 def _explained(visit: Visit, path: str) -> Json:

@@ -58,6 +58,8 @@ def asked_to_return(visit: Visit, row: Json, trouble: str) -> Json:
 
 def _why_not(visit: Visit, row: Json) -> str:
     """Return why the API would refuse the person. The API decides; this only explains the button."""
+    if row["deleted_at"] is not None:
+        return "It was deleted already."
     if row["kind"] != "guaranteed":
         return "The policy of the region sizes this reservation."
     if not visit.may(Role.REQUESTER):

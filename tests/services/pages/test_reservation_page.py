@@ -246,3 +246,21 @@ def test_a_listed_request_that_waits_has_what_was_granted_of_it(granted_rru: flo
     for other in ({"phase": "scheduled"}, {"granted_rru": 150.0}):
         row["status"] = status | other
         assert [said(str(one)) for one in column.cells([row])] == ["Not there yet"]
+
+
+def test_the_page_of_a_deleted_reservation_tells_when_and_shows_its_past(log_in, world, api, ask) -> None:
+    ask("brief", "search")
+    found = only(api, "brief")
+    api.delete(f"/v1/reservations/{found['reservation_id']}", headers={"If-Match": f'"{found["generation"]}"'})
+    world.live(2)
+    browser = log_in(world.operator)
+    answer = browser.get(f"{QUIET}/brief")
+    page = text_of(answer.text)
+    assert answer.status_code == 200, page
+    assert "It was deleted" in page
+    assert "Asked for and held" in page
+    for deed in ("Return it", "Resize it", "Explain the reservation"):
+        assert deed not in page
+    assert browser.get(f"{QUIET}/brief?explain=1&return=1").status_code == 200
+    ask("brief", "search")
+    assert "It was deleted" not in text_of(browser.get(f"{QUIET}/brief").text), "one of this name lives again"
