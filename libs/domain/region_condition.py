@@ -25,6 +25,7 @@ class RegionConditionType(StrEnum):
     ROOM_TO_MOVE = "RoomToMove"
     LOANS_RETURNED = "LoansReturned"
     MAINTENANCE_RETURNS = "MaintenanceReturns"
+    RETIREMENTS_DONE = "RetirementsDone"
     SOLVED = "Solved"
     POLICY_ROLLOUT = "PolicyRollout"
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from libs.domain.region_condition import ConditionStatus, RegionCondition, RegionConditionType
 from libs.domain.reservation import ReservationKind, ReservationSpec
 from libs.domain.retirement import Retirement, RetirementKind, RetirementScope, RetirementStatus, condition_of
 from libs.domain.unavailability import Unavailability, UnavailabilityScope
@@ -19,6 +20,7 @@ from libs.store.fleet.servers import InUse, ServerFilter, list_servers, set_in_u
 from libs.store.fleet.unavailability_events import open_event
 from libs.store.platform.database import Database
 from libs.store.platform.refusals import AlreadyExists
+from libs.store.regions.region_conditions import load_condition
 from libs.store.regions.region_export import load_region_image
 from libs.store.regions.region_summary import load_region_summary
 from services.broker.reconcilers.finish_retirements import FinishRetirements
@@ -52,6 +54,11 @@ class World:
                 in_use=["server-00"],
             ),
         )
+
+    def overdue(self) -> RegionCondition | None:
+        with self.database.snapshot() as tx:
+            region_id = load_region(tx, "west").region_id
+            return load_condition(tx, region_id, RegionConditionType.RETIREMENTS_DONE)
 
     def announce(
         self, name: str = "rack-00", scope: RetirementScope = RACK, kind: str = "decommission", **more: object
@@ -162,6 +169,7 @@ def test_a_rack_is_emptied_without_a_dip_and_leaves_when_due(world: World) -> No
         world.clock.sleep(600)
     assert world.finish() == (1, 0)
     assert world.finish() == (0, 0)
+    assert world.overdue() is None, "none was ever overdue"
     done = world.retirement(retirement)
     assert (done.status, done.finished_at) == (RetirementStatus.DONE, world.clock.now())
     assert world.condition(retirement) == ("Done", "It left the fleet.")
@@ -191,6 +199,11 @@ def test_what_is_not_empty_when_due_stays_and_is_said(world: World) -> None:
     assert reason == "Overdue"
     assert "is not empty: still held: web 3" in message
     assert "It waits until then" in message
+    told = world.overdue()
+    assert told is not None
+    assert (told.status, told.reason) == (ConditionStatus.FALSE, "Overdue")
+    assert message in told.message
+    assert told.numbers == {"overdue": 1, "retirement_ids": [retirement.retirement_id]}
     assert len(world.servers(current_reservation="web", rack="rack-00")) == 3
     with world.database.write() as tx:
         cancel_retirement(
@@ -198,6 +211,9 @@ def test_what_is_not_empty_when_due_stays_and_is_said(world: World) -> None:
         )
     assert world.finish() == (0, 0)
     assert world.condition(retirement) == ("Cancelled", "Its servers stay in the fleet.")
+    told = world.overdue()
+    assert told is not None
+    assert told.status is ConditionStatus.TRUE
 
 
 def test_a_refreshed_rack_is_away_and_comes_back_as_another_type(world: World) -> None:
