@@ -24,7 +24,7 @@ class Shortage:
 
     reason   an identifier that clients may match, CamelCase
     message  a text for people
-    numbers  the numbers of the message by name
+    numbers  the numbers of the message by name. `needed_servers` is a lower bound where the message says "at least"
     """
 
     reason: str
@@ -82,7 +82,8 @@ def describe_shortage(
     rest = [str(snapshot.hardware_types[t]) for t in eligible if t != best]
     others = f" (or {rest[0] if len(rest) == 1 else f'{len(rest)} other types'})" if rest else ""
     outside = f" outside {worst.words}" if worst is not None and resource is None else ""
-    least = "at least " if outside else ""  # another domain may then give most, and its loss take more
+    # Another domain may then give most, and its loss take more. Another measure may lack more servers.
+    least = "at least " if worst is not None or resource is not None else ""
     message = (
         f"Needs {least}{needed} more {snapshot.hardware_types[best]}{others}{outside}; {free_servers} free. "
         f"Short of {short:.4g} of {asked:g} {what} until servers are returned, repaired or "

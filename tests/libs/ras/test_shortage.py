@@ -65,7 +65,7 @@ def test_a_lack_of_a_resource_names_it_and_the_servers_that_bring_it() -> None:
     explanation = explain(snapshot, 0, last_solve=None)
     shortage = explanation.shortage
     assert shortage is not None
-    assert shortage.message.startswith("Needs 1 more hw-b (or hw-a); 4 free. Short of 744 of 1000 memory_gib until")
+    assert shortage.message.startswith("Needs at least 1 more hw-b (or hw-a); 4 free. Short of 744 of 1000 memory_gib")
     assert shortage.numbers["short_memory_gib"] == pytest.approx(744)
     assert shortage.numbers["short_rru"] == pytest.approx(2 * 0.744)
     claims = {(one.name, one.subject) for one in explanation.deciders.deciders}
