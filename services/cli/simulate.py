@@ -42,11 +42,15 @@ def simulate(
     ] = None,
     scale: Annotated[
         list[str] | None,
-        typer.Option("--scale", metavar="[NAME=]FACTOR", help="a factor on this reservation, or on all"),
+        typer.Option(
+            "--scale",
+            metavar="[NAME=]FACTOR",
+            help="a factor on the RRU of this reservation, or of all; resources and guests stay as they are",
+        ),
     ] = None,
     scale_owner: Annotated[
         list[str] | None,
-        typer.Option("--scale-owner", metavar="OWNER=FACTOR", help="a factor on all reservations of an owner"),
+        typer.Option("--scale-owner", metavar="OWNER=FACTOR", help="likewise, for all of an owner"),
     ] = None,
     policy: Annotated[
         list[str] | None, typer.Option("--policy", metavar="COST=VALUE", help="another cost, such as buffer_cost=8")

@@ -58,7 +58,7 @@ class DemandIn(RequestModel):
         default=None, description="For one: in RRU"
     )
     scale: Annotated[Number, Field(gt=0, le=1000)] | None = Field(
-        default=None, description="Factor on the present capacity"
+        default=None, description="Factor on the present capacity in RRU. Resources and guests keep what they ask for"
     )
 
 
