@@ -114,7 +114,7 @@ class _Solve:
         may_go = self.zones is not None and bool(self.zones.gone.any())
         found, target, wanted = self._first(budget, WITHOUT_BUDGET_SHARE if may_go else 1.0)
         if may_go and (back := scattered(self.snapshot, target)).any():
-            found, target, wanted = self._first_again(budget, back)
+            found, target, wanted = self._first_again(budget, target, back)
         present = give_up_leaving(self.snapshot, np.maximum(self.snapshot.servers.target, FREE))
         with self._step("evaluation", say=False):
             score, stay = evaluate(self.snapshot, target), evaluate(self.snapshot, present)
@@ -165,29 +165,41 @@ class _Solve:
         self._tell("evaluation", score.total_without_rack, report.lower_bound)
         return SolveResult(plan=TargetPlan(target=target, parent_plan_id=self.snapshot.target_plan_id), report=report)
 
-    def _first(self, budget: ChurnBudget | None, share: float = 1.0) -> tuple[Result, Indices, Ints]:
+    def _first(
+        self, budget: ChurnBudget | None, share: float = 1.0, begin: Indices | None = None
+    ) -> tuple[Result, Indices, Ints]:
         """Return the answer of the first phase, its plan, and the preemptions (R,) that it would have without a churn
         budget. It takes a share of the time.
+
+        begin  (S,) the targets to begin from; None: the present ones
         """
         if budget is None:
-            found, target = self._plan(self._shortened(share))
+            found, target = self._plan(self._shortened(share), begin=begin)
             return found, target, np.zeros(len(self.snapshot.reservations), np.int64)
-        found, target = self._plan(self._shortened(WITHOUT_BUDGET_SHARE * share))
+        found, target = self._plan(self._shortened(WITHOUT_BUDGET_SHARE * share), begin=begin)
         wanted = counted_preemptions(self.snapshot, target)
         if budget.exceeded_by(wanted):
             found, target = self._plan_within(divided(budget, wanted), found, target, share)
         return found, target, wanted
 
-    def _first_again(self, budget: ChurnBudget | None, back: Bools) -> tuple[Result, Indices, Ints]:
+    def _first_again(self, budget: ChurnBudget | None, target: Indices, back: Bools) -> tuple[Result, Indices, Ints]:
         """Return the first phase again. The reservations `back` (R,), which did not move to other domains as a whole,
         keep their domains. If others then scatter, all reservations keep theirs, which scatters none.
+
+        Each solve begins at the plan before it, `target` (S,) at first. So it loses little if the time ends early.
         """
         self.zones = self._zones(back)
-        found, target, wanted = self._first(budget, WITHIN_BUDGET_SHARE)
-        if scattered(self.snapshot, target).any():
+        found, target, wanted = self._first(budget, WITHIN_BUDGET_SHARE, self._without(target, back))
+        if (more := scattered(self.snapshot, target)).any():
             self.zones = self._zones(np.ones_like(back))
-            found, target, wanted = self._first(budget)
+            found, target, wanted = self._first(budget, begin=self._without(target, more))
         return found, target, wanted
+
+    def _without(self, target: Indices, back: Bools) -> Indices:
+        """Return the plan `target` (S,), but the reservations `back` (R,) neither lose nor gain a server in it."""
+        present = np.maximum(self.snapshot.servers.target, FREE)
+        stay = np.append(back, False)  # FREE counts from the end
+        return np.where(stay[present] | stay[target], present, target).astype(target.dtype)
 
     def _zones(self, stay: Bools | None = None) -> Zones | None:
         """Return the zones of the region, in a share of the time. The reservations `stay` (R,) keep their domains."""
@@ -242,10 +254,12 @@ class _Solve:
         *,
         of: FleetSnapshot | None = None,
         may_exceed: bool = False,
+        begin: Indices | None = None,
     ) -> tuple[Result, Indices]:
         """Return the answer of the solver and the targets (S,) that follow, with a limit on preemptions (R,).
 
-        of   the region with other capacities; None: with its own
+        of     the region with other capacities; None: with its own
+        begin  as in _first
         """
         with self._step("build"):
             statement = state_region(
@@ -253,7 +267,7 @@ class _Solve:
             )
         heard = _Heard(len({goal.priority for goal in statement.problem.goals}) if self.fix_first else 1, self._tell)
         with self._step("search", say=False):
-            found = self._solved(statement, limits, heard)
+            found = self._solved(statement, limits, heard, begin)
         self.step_s["build"] += found.build_s
         self.step_s["search"] -= found.build_s
         with self._step("extraction"):
@@ -267,8 +281,14 @@ class _Solve:
         time_s = self.limits.time_s_max
         return self.limits if time_s is None else with_time(self.limits, share * time_s)
 
-    def _solved(self, statement: Statement, limits: Limits, heard: Callable[[Progress], None] | None) -> Result:
-        """Solve the problem of `statement` in the time that is left of `limits`."""
+    def _solved(
+        self,
+        statement: Statement,
+        limits: Limits,
+        heard: Callable[[Progress], None] | None,
+        begin: Indices | None = None,
+    ) -> Result:
+        """Solve the problem of `statement` in the time that is left of `limits`. `begin` as in _first."""
         left_s = None
         if limits.time_s_max is not None:
             finishing_s = FINISHING * self.step_s.get("build", 0.0)
@@ -278,6 +298,7 @@ class _Solve:
             with_time(limits, left_s),
             solver=SOLVER,
             objective=self.objective,
+            start=None if begin is None else statement.assignment(begin),
             seed=self.seed,
             progress=heard,
             cancelled=self.cancelled,

@@ -9,8 +9,10 @@ import pytest
 from libs.assignment import Limits
 from libs.assignment.solvers.portfolio import phases, relaxing
 from libs.assignment.solvers.portfolio.relaxation import Relaxation
+from libs.domain.domain_limits import DomainLimit
 from libs.domain.fleet import FREE
 from libs.domain.policy import RegionPolicy
+from libs.ras import solve, zones
 from libs.ras.solve import plan_target_bindings
 from tests.builders.random_region import region
 
@@ -58,3 +60,31 @@ def test_a_clock_that_ends_in_the_relaxation_leaves_no_reservation_short(monkeyp
     assert found.stopped_by == "cancelled"
     assert found.stay.reservations_short > RESERVATIONS / 2
     assert found.score.reservations_short == 0
+
+
+def test_a_clock_that_ends_as_a_solve_is_repeated_keeps_the_first_plan_of_all_others(monkeypatch) -> None:
+    """Reservation 0 would move to block 1, but two of its servers are in maintenance: it keeps block 0."""
+    ended = False
+
+    def scattered(snapshot, target):
+        nonlocal ended
+        found = zones.scattered(snapshot, target)
+        ended = ended or bool(found.any())
+        return found
+
+    monkeypatch.setattr(solve, "scattered", scattered)
+    snapshot = region(
+        types=2,
+        servers=[(s // 8, int(s >= 3 and s % 2), 0 if s < 3 else FREE) for s in range(24)],
+        capacity=[6, 5],
+        rru=[[1, 0], [0, 1]],
+        survives=[False, True],
+        domains=[[0] * 3 + [1] * 21],
+        limits=[[DomainLimit(kind="kind_0", domains_max=1)], []],
+    )
+    snapshot = replace(snapshot, servers=replace(snapshot.servers, drained=np.arange(24) < 2))
+    found = plan_target_bindings(snapshot, Limits(), cancelled=lambda: ended)
+    assert ended
+    assert found.report.stopped_by == "cancelled"
+    assert np.flatnonzero(found.plan.target == 0).tolist() == [0, 1, 2]
+    assert found.report.shortfall_rru.tolist() == [3, 0]
