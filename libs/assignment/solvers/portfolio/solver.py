@@ -157,6 +157,7 @@ class _Run:
         """
         self._tell_from(0, self.lowered.values(self.lowered.point_of(self.counts)))
         self.solve(0)
+        self._until = self._ends  # the time of level 0 may be over, and that of the goals is not
         if len(goals_that_cost(self.lowered)) > 1 and not self.stop():
             self._until = time.perf_counter() + TOGETHER_SHARE * (self._ends - time.perf_counter())
             self._joint = search_together(

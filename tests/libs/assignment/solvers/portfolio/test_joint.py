@@ -206,3 +206,22 @@ def test_the_size_of_the_program_is_told() -> None:
     assert size is not None
     assert (size.counts, size.columns) == (len(lowered.kind), len(lowered.model.cost))
     assert solve(problem, Limits(tries_max=100), solver="local").size is None
+
+
+def test_all_goals_are_searched_together_after_the_time_for_broken_constraints_is_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    alone, together = solver._Run.solve, []
+
+    def takes_all_its_time(run: Any, level: int) -> None:
+        alone(run, level)
+        if level == 0:
+            run._until = -math.inf
+
+    monkeypatch.setattr(solver._Run, "solve", takes_all_its_time)
+    monkeypatch.setattr(
+        solver, "search_together", lambda *given: together.append(found := search_together(*given)) or found
+    )
+    found = solve(ordered(3), replace(SEARCHED, time_s_max=600.0), solver="portfolio")
+    assert len(together) == 1
+    assert found.bound[2] > 0
