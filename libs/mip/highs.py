@@ -30,7 +30,8 @@ Cancelled = Callable[[], bool]
 
 
 _PASSED_OVER = ("mip_feasibility_tolerance", "small_matrix_value")
-_OF_PARTS = ("mip_heuristic_run_rins", "mip_heuristic_run_rens", "mip_heuristic_run_root_reduced_cost")
+_NEAR_POINTS = ("mip_heuristic_run_rins", "mip_heuristic_run_rens")
+_OF_PARTS = (*_NEAR_POINTS, "mip_heuristic_run_root_reduced_cost")
 """The heuristics that solve a program of a part of the columns, also without effort for points. A tree of 200 columns
 that is wanted for its bound took half of its time for them.
 """
@@ -167,6 +168,7 @@ def solve_mip(
     seed: int = 0,
     restarts: bool = True,
     heuristics: float = 0.05,
+    near_points: bool = True,
     presolve: bool = True,
     symmetry: bool = True,
     strong_branching: bool = True,
@@ -181,6 +183,7 @@ def solve_mip(
     restarts    whether to presolve again once enough columns are fixed. This pays in long searches only
     heuristics  share of the effort spent on better points rather than on bounds. At 0, no program of a part is solved
                 for a point either, as HiGHS would do once at the root
+    near_points  whether programs of the columns in which points differ are among these efforts. They take most of them
     presolve    reduce the model first
     symmetry    look for columns that may change places, so that the tree tries one of them only
     strong_branching  solve both sides of many columns before a branch, until enough is known of them. The tree has
@@ -192,9 +195,8 @@ def solve_mip(
     _option(highs, "mip_rel_gap", limits.relative_gap)
     _option(highs, "mip_abs_gap", limits.absolute_gap * scaling.objective)
     _option(highs, "mip_heuristic_effort", heuristics)
-    if heuristics <= 0:
-        for name in _OF_PARTS:
-            _option(highs, name, False)
+    for name in _OF_PARTS if heuristics <= 0 else _NEAR_POINTS if not near_points else ():
+        _option(highs, name, False)
     _option(highs, "random_seed", seed % SEEDS)
     _option(highs, "mip_allow_restart", restarts)
     _option(highs, "presolve", "choose" if presolve else "off")

@@ -36,6 +36,7 @@ def write_subproblem(one: Subproblem) -> bytes:
         "left_s": left_s if math.isfinite(left_s) else None,
         "searches": search is not None,
         "bounds": one.bounds,
+        "points": one.points,
         "has_basis": one.basis is not None,
     }
     arrays = {name: getattr(model, name) for name in (*_COLUMNS, *_ROWS, "integer")}
@@ -71,6 +72,7 @@ def read_subproblem(content: bytes) -> Subproblem:
             until=math.inf if left_s is None else time.perf_counter() + float(left_s),
             search=_search(numbers, arrays, rows, columns) if numbers["searches"] else None,
             bounds=bool(numbers["bounds"]),
+            points=bool(numbers["points"]),
             basis=_basis(arrays, rows, columns) if numbers["has_basis"] else None,
         )
     except (KeyError, TypeError, ValueError, OverflowError) as error:

@@ -24,6 +24,7 @@ from libs.assignment.graph.lexicographic import compare
 from libs.assignment.language.arrays import Bools, Floats, Ints
 from libs.assignment.model.lowered import Lowered
 from libs.assignment.solvers.portfolio.bound_of_last import BoundOfLast
+from libs.assignment.solvers.portfolio.joint_columns import is_scarce, with_columns
 from libs.assignment.solvers.portfolio.phases import BESIDE_SHARE, Phases
 from libs.assignment.solvers.portfolio.relaxation import Relaxation, quiet_columns
 from libs.assignment.solvers.portfolio.relaxation_by_columns import is_by_columns
@@ -120,7 +121,9 @@ class Joint:
     def bound_of_last(self, values: tuple[float, ...]) -> float:
         """Return a lower bound of the last goal, valid for answers with other goals at most `values` (levels,)."""
         most, last = self._most(values), self.goals[-1]
-        least = self.bound - most if self.last is None else self.last.at(most)
+        least = self.bound - most
+        if self.last is not None:
+            least = max(least, self.last.at(most))
         if self.whole is not None and values[self.goals[0]] <= self.whole.first:
             least = max(least, self.whole.bound - self.whole.share * most)
         return least / self.unit[last]
@@ -265,10 +268,13 @@ def search_together(
         relaxed(joint)
         joint = joint.raised(first, near)
         relaxed(joint)
-        return joint.proves(found())
+        return is_scarce(joint, near) or joint.proves(found())
 
     found = phases.improve(relaxation, phases.start(relaxation, counts, mended), relaxation.bound, proves)
     found = phases.better(mended, found)
+    if is_scarce(joint, found) and not watch.stop():
+        joint, found = with_columns(joint, plain, found)
+        relaxed(joint)
     return replace(joint, counts=_no_worse(lowered, found, counts, before, slack))
 
 

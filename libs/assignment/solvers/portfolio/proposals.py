@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from scipy import sparse
@@ -20,7 +21,7 @@ from libs.assignment.language.matrices import Matrix, csc, csr
 from libs.assignment.model.lowered import Lowered
 from libs.assignment.solvers.portfolio.containers_of import Shares
 from libs.assignment.solvers.portfolio.unplaced_loan import sink_columns
-from libs.mip.highs import Limits, Solution, solve_lp
+from libs.mip.highs import Limits, Solution, solve_lp, solve_mip
 from libs.mip.model import Model
 
 NEWS = 1e-9
@@ -108,10 +109,20 @@ class Proposals:
         near: tuple[Floats, float] | None,
         cancelled: Callable[[], bool] | None,
     ) -> Solution:
+        master = self._master(self._costs, self.model.cost[self._sink], near)
+        limits = Limits(time_s_max=until - time.perf_counter())
+        found = solve_lp(master, "ipm", limits, tolerance=tolerance, presolve=False, cancelled=cancelled)
+        if found.optimal or found.timed_out:
+            return found
+        limits = Limits(time_s_max=until - time.perf_counter())  # an interior point may end without an answer
+        return solve_lp(master, "simplex", limits, cancelled=cancelled)
+
+    def _master(self, of_proposals: Floats, of_sink: Floats, near: tuple[Floats, float] | None) -> Model:
+        """Return the master for these costs of the proposals and of the sink; `near` as in `mix`."""
         n, classes, containers, sunk = len(self._of), self._classes, len(self._real), len(self._sunk)
         whole = csr((np.ones(n), (np.searchsorted(self._real, self._of), np.arange(n))), (containers, n))
         into = csr((np.ones(sunk), (self._sunk, np.arange(sunk))), (classes + containers, sunk))
-        columns, costs = [sparse.vstack([self._used, whole]), into], [self._costs, self.model.cost[self._sink]]
+        columns, costs = [sparse.vstack([self._used, whole]), into], [of_proposals, of_sink]
         least, most = [np.zeros(n), self.model.lower[self._sink]], [np.full(n, np.inf), self.model.upper[self._sink]]
         if near is not None:
             centre, reach = near
@@ -122,7 +133,7 @@ class Proposals:
             most += [np.full(classes, np.inf)] * 2
         cost = np.concatenate(costs)
         sides = np.append(self.lowered.classes.size.astype(np.float64), np.ones(containers))
-        master = Model(
+        return Model(
             cost=cost,
             lower=np.concatenate(least),
             upper=np.concatenate(most),
@@ -132,19 +143,47 @@ class Proposals:
             matrix=csc(sparse.hstack(columns)),
             offset=self.model.offset + self._rest,
         )
-        limits = Limits(time_s_max=until - time.perf_counter())
-        found = solve_lp(master, "ipm", limits, tolerance=tolerance, presolve=False, cancelled=cancelled)
-        if found.optimal or found.timed_out:
-            return found
-        limits = Limits(time_s_max=until - time.perf_counter())  # an interior point may end without an answer
-        return solve_lp(master, "simplex", limits, cancelled=cancelled)
+
+    def cheapest(self, price: Floats) -> Floats:
+        """Return the point (C,) in which each container has its cheapest proposal at prices of supply (K,)."""
+        net = self._costs - self._used.T @ price
+        order = np.argsort(-net, kind="stable")
+        last = np.full(self.shares.columns.shape[1], -1)
+        last[self._of[order]] = order
+        share = np.zeros(len(net))
+        share[last[last >= 0]] = 1.0
+        return self._at(share)
+
+    def whole(
+        self, model: Model, limits: Limits, cancelled: Callable[[], bool] | None = None
+    ) -> tuple[Floats | None, bool]:
+        """Return the cheapest point (C,) of `model` in which each container has one proposal; None if none was found.
+        Return also whether the clock ended the search for it.
+
+        model  with the columns and rows of the model of the proposals
+        """
+        costs = np.zeros(len(self._of))
+        for k, (columns, values) in enumerate(self._points):
+            here, containers = self._point == k, self.shares.columns.shape[1]
+            paid = np.bincount(self._owner[columns], model.cost[columns] * values, containers)
+            costs[here] = paid[self._of[here]]
+        master = self._master(costs, model.cost[self._sink], None)
+        integer = np.arange(len(master.cost)) < len(costs)
+        found = solve_mip(replace(master, integer=integer), limits, symmetry=False, cancelled=cancelled)
+        if found.x is None:
+            return None, found.timed_out
+        return self._at(np.rint(found.x[: len(costs)])), found.timed_out
 
     def mixed(self) -> Floats:
         """Return the point (C,) of the last mix. Columns of no container have their values at the first point."""
+        return self._at(self._share)
+
+    def _at(self, shares: Floats) -> Floats:
+        """Return the point (C,) with these shares of all proposals; the sink has what they leave, as far as it can."""
         x = np.where(self._owner >= 0, 0.0, self.x)
         for k, (columns, values) in enumerate(self._points):
             share, here = np.zeros(self.shares.columns.shape[1]), self._point == k
-            share[self._of[here]] = self._share[here]
+            share[self._of[here]] = shares[here]
             x[columns] += share[self._owner[columns]] * values
         is_placed = self._owner[: self._width] >= 0
         used = np.bincount(self.lowered.kind, np.where(is_placed, x[: self._width], 0.0), self._classes)

@@ -43,6 +43,7 @@ class Subproblem:
     until   time.perf_counter() at which the solve must end; inf: no limit
     search  the search for whole counts
     bounds  whether the search is for a bound of the cost of whole counts, and not for a better point
+    points  whether a search for a bound looks for a better point, too
     basis   of a relaxation of the same shape, near which the answer is expected
     """
 
@@ -50,6 +51,7 @@ class Subproblem:
     until: float
     search: CountSearch | None = None
     bounds: bool = False
+    points: bool = False
     basis: Basis | None = None
 
 

@@ -27,6 +27,9 @@ FEW_NODES = 50
 bound a little. A tree of more nodes is to prove something, and seldom ends without it.
 """
 
+POINTS = 0.05
+"""Share of the effort of a tree for points, if a point is wanted beside a bound."""
+
 
 def solve_subproblem(one: Subproblem, cancelled: Callable[[], bool] | None = None) -> Answer:
     """Return the answer to `one`. It depends on nothing else, unless the time is up or `cancelled` returns True.
@@ -36,7 +39,9 @@ def solve_subproblem(one: Subproblem, cancelled: Callable[[], bool] | None = Non
     if time.perf_counter() >= one.until or (cancelled is not None and cancelled()):
         return Answer(x=None, timed_out=True)
     if one.search is not None:
-        return (_bounded if one.bounds else _searched)(one.model, one.search, one.until, cancelled)
+        if one.bounds:
+            return _bounded(one.model, one.search, one.until, cancelled, points=one.points)
+        return _searched(one.model, one.search, one.until, cancelled)
     return _relaxed(one, cancelled)
 
 
@@ -89,10 +94,14 @@ def _searched(model: Model, search: CountSearch, until: float, cancelled: Callab
     return Answer(x=x, gained=gained, timed_out=found.timed_out) if gained > 0 else nothing
 
 
-def _bounded(model: Model, search: CountSearch, until: float, cancelled: Callable[[], bool] | None) -> Answer:
+def _bounded(
+    model: Model, search: CountSearch, until: float, cancelled: Callable[[], bool] | None, *, points: bool
+) -> Answer:
     """Return a lower bound of the cost of whole counts, from a tree that ends where it meets the known point.
 
-    The trees are small, so that a search for symmetry would take most of the time.
+    The trees are small, so that a search for symmetry would take most of the time, and so would one for points.
+
+    points  whether to return a point, too, if the tree finds one that costs less than the known one
     """
     small = len(model.cost) <= SMALL
     found = solve_mip(
@@ -101,13 +110,17 @@ def _bounded(model: Model, search: CountSearch, until: float, cancelled: Callabl
         start=search.start,
         seed=search.seed,
         restarts=False,
-        heuristics=0.0,
+        heuristics=POINTS if points else 0.0,
+        near_points=False,
         presolve=not small,
         symmetry=False,
         strong_branching=small or search.nodes_max > FEW_NODES,
         cancelled=cancelled,
     )
-    return Answer(x=None, bound=-math.inf if found.infeasible else found.bound, timed_out=found.timed_out)
+    bound = -math.inf if found.infeasible else found.bound
+    x = None if found.x is None or not points else found.x[: len(model.cost)]
+    gained = 0.0 if x is None else float((model.cost * (search.start - x)).sum())
+    return Answer(x=x if gained > 0 else None, gained=max(gained, 0.0), bound=bound, timed_out=found.timed_out)
 
 
 def _limits_of(search: CountSearch, until: float) -> Limits:

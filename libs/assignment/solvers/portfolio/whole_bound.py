@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from libs.assignment.language.arrays import Floats, Ints
+from libs.assignment.language.arrays import Bools, Floats, Ints
 from libs.assignment.model.lowered import Lowered
 from libs.assignment.solvers.portfolio.containers_of import Shares
 from libs.assignment.solvers.portfolio.submodel import Submodel, parts_at_prices
@@ -43,6 +43,10 @@ A pool takes subproblems in their order. So neighbourhoods that are solved besid
 REST = 0.001
 """Share of the bound. Containers that can raise it by less than this, all together, are not solved. The trees of all
 others may together leave as much open.
+"""
+LOOSE = 10.0
+"""Points that cost up to so many times the excess of the best one known are left in trees that look for points. Such a
+tree finds good ones earlier, and different ones.
 """
 ROUNDING = 1e-6
 """Relative tolerance, for rounding in sums of floats."""
@@ -95,10 +99,43 @@ def whole_bound(
     if not math.isfinite(bound) or not shares.separates(model):
         return Whole(bound, gained)
     rest = REST * max(1.0, abs(bound))
-    chosen = _dearest(lowered, shares, _slack(model, shares, price, x, model.matrix @ x), rest)
+    dearest = _dearest(lowered, shares, _slack(model, shares, price, x, model.matrix @ x), rest, COUNTS_MAX)
+    chosen = _largest_first(lowered, dearest)
     subs, found = _solved(lowered, model, shares, price, x, chosen, rest, pool, until, cancelled)
     gained[chosen] = [_gained(sub, price, x, answer) for sub, answer in zip(subs, found, strict=True)]
     return Whole(bound + float(gained.sum()), gained, any(answer.timed_out for answer in found))
+
+
+def whole_wishes(
+    lowered: Lowered,
+    model: Model,
+    shares: Shares,
+    price: Floats,
+    x: Floats,
+    *,
+    asked: Bools,
+    pool: Pool,
+    until: float,
+    cancelled: Callable[[], bool] | None = None,
+) -> tuple[Whole, Ints]:
+    """Return a lower bound of the cost of whole objects, and the counts (Q,) that containers want at these prices.
+
+    Those that are not asked, or want nothing better, keep their counts in `x`. All may want too much together.
+
+    asked  (K,) the containers to ask. All others keep their counts, and have their part of fractions in the bound
+    """
+    bound, price = bound_from_prices(model, price), usable_prices(model, price)
+    rest, width = REST * max(1.0, abs(bound)), len(lowered.kind)
+    slack = np.where(asked, _slack(model, shares, price, x, model.matrix @ x), 0.0)
+    gained, wanted = np.zeros(len(lowered.problem.containers)), np.rint(x[:width]).astype(np.int64)
+    chosen = _largest_first(lowered, _dearest(lowered, shares, slack, rest, counts_max=None))
+    subs, found = _solved(lowered, model, shares, price, x, chosen, rest, pool, until, cancelled, points=True)
+    gained[chosen] = [_gained(sub, price, x, answer) for sub, answer in zip(subs, found, strict=True)]
+    for sub, answer in zip(subs, found, strict=True):
+        if answer.x is not None:
+            counts = sub.columns < width
+            wanted[sub.columns[counts]] = np.rint(answer.x[counts])
+    return Whole(bound + float(gained.sum()), gained, any(answer.timed_out for answer in found)), wanted
 
 
 def capped(model: Model, shares: Shares, goal: Floats, room: Floats) -> Model:
@@ -152,22 +189,26 @@ def _solved(
     pool: Pool,
     until: float,
     cancelled: Callable[[], bool] | None,
+    *,
+    points: bool = False,
 ) -> tuple[list[Submodel], list[Answer]]:
     """Return the programs of the containers `chosen` at the prices `price` (N,), and the answers of their trees.
 
-    rest  what all trees together may leave open
+    rest    what all trees together may leave open
+    points  whether points are wanted, too
     """
     parts = max(len(chosen), 1)
     nodes_max = min(max(NODES // parts, NODES_MIN), NODES_MAX)
     if not price.any():
         nodes_max = max(len(lowered.container) // COUNTS_OF_NODE // parts, nodes_max)
     subs = list(parts_at_prices(lowered, model, shares.each(chosen), x, price[: len(lowered.classes.size)]))
-    trees = [_tree(sub, price[sub.rows], x[sub.columns], nodes_max, rest / parts) for sub in subs]
+    loose = LOOSE if points else 1.0
+    trees = [_tree(sub, price[sub.rows], x[sub.columns], nodes_max, rest / parts, loose) for sub in subs]
     found, under_way = list[Answer](), deque[Future[Answer]]()
     for tree, search in trees:
         if len(under_way) >= max(AT_ONCE, os.cpu_count() or 1):
             found.append(under_way.popleft().result())
-        one = Subproblem(model=tree, until=until, search=search, bounds=True)
+        one = Subproblem(model=tree, until=until, search=search, bounds=True, points=points)
         under_way.append(pool.submit(one, cancelled))
     return subs, found + [one.result() for one in under_way]
 
@@ -183,29 +224,38 @@ def _slack(model: Model, shares: Shares, price: Floats, x: Floats, activity: Flo
     return np.asarray(shares.columns.T @ columns + shares.rows.T @ rows)
 
 
-def _dearest(lowered: Lowered, shares: Shares, slack: Floats, rest: float) -> Ints:
-    """Return the containers of largest `slack` (K,), until all others together have at most `rest`.
+def _dearest(lowered: Lowered, shares: Shares, slack: Floats, rest: float, counts_max: int | None) -> Ints:
+    """Return the containers of largest `slack` (K,), the largest first, until all others together have at most `rest`.
 
-    If these have too many counts, leave out those of least slack for each count: their trees take most time for it.
-    Those with most counts come first, so that none of them goes on alone at the end.
+    If these have more than `counts_max` counts, leave out those of least slack for each count: their trees take most
+    time for it.
     """
     if shares.sink >= 0:
         slack[shares.sink] = 0.0
     order = np.argsort(-slack, kind="stable")
     left = slack.sum() - np.cumsum(slack[order]) + slack[order]
     chosen, counts = order[left > rest], np.bincount(lowered.container, minlength=len(slack))
-    if counts[chosen].sum() > COUNTS_MAX:
+    if counts_max is not None and counts[chosen].sum() > counts_max:
         chosen = chosen[np.argsort(-slack[chosen] / np.maximum(counts[chosen], 1), kind="stable")]
-        chosen = chosen[np.cumsum(counts[chosen]) <= COUNTS_MAX]
+        chosen = chosen[np.cumsum(counts[chosen]) <= counts_max]
+    return np.asarray(chosen)
+
+
+def _largest_first(lowered: Lowered, chosen: Ints) -> Ints:
+    """Return `chosen` with those first that have most counts, so that none of them goes on alone at the end."""
+    counts = np.bincount(lowered.container, minlength=len(lowered.problem.containers))
     return np.asarray(chosen[np.argsort(-counts[chosen], kind="stable")])
 
 
-def _tree(sub: Submodel, price: Floats, x: Floats, nodes_max: int, gap: float) -> tuple[Model, CountSearch]:
+def _tree(
+    sub: Submodel, price: Floats, x: Floats, nodes_max: int, gap: float, loose: float
+) -> tuple[Model, CountSearch]:
     """Return the program of one container, and the search for its bound.
 
     price, x   of the rows and columns of `sub`: the prices, and the best point known
     nodes_max  most nodes
     gap        gap at which the tree is good enough
+    loose      which points keep the bounds of columns: those that cost up to so many times the excess of `x`
     """
     model = sub.model
     most = float((model.cost * x).sum())
@@ -213,7 +263,7 @@ def _tree(sub: Submodel, price: Floats, x: Floats, nodes_max: int, gap: float) -
     search = CountSearch(
         start=x, counts=0, loose=np.arange(len(sub.rows)), nodes_max=nodes_max, absolute_gap=gap, seed=0
     )
-    return _cheaper(model, reduced_costs(model, price), slack), search
+    return _cheaper(model, reduced_costs(model, price), loose * slack), search
 
 
 def _cheaper(model: Model, reduced: Floats, slack: float) -> Model:

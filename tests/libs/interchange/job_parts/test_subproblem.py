@@ -44,15 +44,28 @@ def bound(seed: int) -> Subproblem:
     return replace(search(seed), bounds=True)
 
 
+def bound_and_point(seed: int) -> Subproblem:
+    return replace(bound(seed), points=True)
+
+
 def statuses_of(basis: Basis | None) -> tuple[list[int], list[int]] | None:
     return None if basis is None else tuple(one.tolist() for one in basis.statuses)
 
 
 @pytest.mark.parametrize(
-    ("make", "has_point"), [(relaxation, True), (next_prices, True), (search, True), (bound, False)]
+    ("make", "has_point", "has_bound"),
+    [
+        (relaxation, True, False),
+        (next_prices, True, False),
+        (search, True, False),
+        (bound, False, True),
+        (bound_and_point, True, True),
+    ],
 )
 @pytest.mark.parametrize("seed", range(3))
-def test_the_answer_elsewhere_is_the_answer_here(make: Callable[[int], Subproblem], has_point: bool, seed: int) -> None:
+def test_the_answer_elsewhere_is_the_answer_here(
+    make: Callable[[int], Subproblem], has_point: bool, has_bound: bool, seed: int
+) -> None:
     asked = make(seed)
     here, read = solve_subproblem(asked), read_subproblem(write_subproblem(asked))
     there = read_answer(write_answer(solve_subproblem(read)), asked)
@@ -60,7 +73,7 @@ def test_the_answer_elsewhere_is_the_answer_here(make: Callable[[int], Subproble
     if here.x is not None:
         assert np.array_equal(here.x, there.x)
     assert here.bound == there.bound
-    assert np.isfinite(here.bound) != has_point
+    assert np.isfinite(here.bound) == has_bound
     assert (here.gained, here.optimal, here.timed_out) == (there.gained, there.optimal, there.timed_out)
     assert (here.price is None) == (there.price is None)
     if here.price is not None:

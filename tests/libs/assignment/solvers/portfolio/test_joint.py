@@ -12,7 +12,7 @@ import pytest
 from libs.assignment import Bound, CapacitySpec, Filter, Limit, Limits, MaximizeAllocationSpec, Problem, solve
 from libs.assignment.language.specs.single_group_failure_buffer import SingleGroupFailureBufferSpec
 from libs.assignment.model.lower import lower
-from libs.assignment.solvers.portfolio import relaxing, solver
+from libs.assignment.solvers.portfolio import joint_columns, relaxing, solver
 from libs.assignment.solvers.portfolio.joint import Joint, search_together
 from libs.assignment.solvers.portfolio.relaxation import quiet_columns, relax, without_quiet
 from libs.assignment.solvers.portfolio.thread_pool import ThreadPool
@@ -125,8 +125,9 @@ def test_the_first_priority_is_bounded_in_whole_objects_before_the_last() -> Non
     assert first.whole is None
 
 
-def test_what_the_first_priority_must_cost_bounds_the_last_one_better() -> None:
+def test_what_the_first_priority_must_cost_bounds_the_last_one_better(monkeypatch: pytest.MonkeyPatch) -> None:
     """No container may save a cost of the last priority by a shortfall that another one would have to make good."""
+    monkeypatch.setattr(joint_columns, "SCARCE", math.inf)  # they would bound it better than both
     lowered, pool = lower(ordered(0, wanted=1.6)), ThreadPool()
     joint = search_together(
         lowered, 0.0, lowered.held, PortfolioLimits(exact_columns_max=0), 0, Clock(600.0), lambda _: None, pool

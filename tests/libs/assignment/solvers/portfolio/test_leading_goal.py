@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from libs.assignment.language.arrays import Ints
 from libs.assignment.solvers.limits import StoppedBy
 from libs.assignment.solvers.mip import solve_mip
-from libs.assignment.solvers.portfolio import phases, solver
+from libs.assignment.solvers.portfolio import joint_columns, phases, solver
 from libs.assignment.solvers.portfolio.solver import solve_portfolio
 from libs.assignment.solvers.settings import MipLimits
 from tests.libs.assignment.solvers.portfolio.test_joint import ordered
@@ -23,6 +24,7 @@ FEW = replace(SEARCHED, stall=1)
 def test_wide_neighbourhoods_find_what_small_ones_miss(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The parties want more than there is, so that no object is free. Cuts would let small ones find it too."""
     monkeypatch.setattr("libs.assignment.model.lower.with_rounding_cuts", lambda model, **_: model)
+    monkeypatch.setattr(joint_columns, "SCARCE", math.inf)  # columns may find it before
     problem = ordered(seed, 40, wanted=1.8)
     wide = solve_portfolio(problem, FEW)
     limited = solve_portfolio(problem, replace(FEW, neighbourhoods_max=30))

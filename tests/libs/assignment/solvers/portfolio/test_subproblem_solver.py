@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -89,3 +91,18 @@ def test_nothing_is_loaded_once_the_time_is_up(left_s: float, cancelled: bool, m
         assert found.timed_out
         assert found.x is None
         assert found.bound == -np.inf
+
+
+@pytest.mark.parametrize("columns", range(12, 18))
+def test_a_tree_that_looks_for_points_returns_one_beside_the_same_bound(columns: int) -> None:
+    model = covers(columns)
+    one = tree(model, 10_000, math.inf)
+    plain, both = solve_subproblem(one), solve_subproblem(replace(one, points=True))
+    assert plain.x is None
+    assert both.x is not None
+    assert both.bound == pytest.approx(plain.bound, abs=1e-5)
+    assert (model.cost * both.x).sum() == pytest.approx(both.bound, abs=1e-5)
+    assert both.gained == pytest.approx((model.cost * (one.search.start - both.x)).sum() if one.search else 0.0)
+    start = CountSearch(start=both.x, counts=0, loose=np.zeros(0, np.int64), nodes_max=9, absolute_gap=0.0, seed=0)
+    again = solve_subproblem(replace(one, search=start, points=True))
+    assert again.gained == pytest.approx(0.0, abs=1e-6), "nothing is better than this start"

@@ -241,14 +241,14 @@ def test_without_time_it_is_the_bound_of_fractions() -> None:
     assert found.bound == pytest.approx(relaxation.bound, abs=1e-6)
 
 
-def test_the_dearest_containers_are_chosen_and_the_rest_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_dearest_containers_are_chosen_and_the_rest_is_left() -> None:
     lowered = lower(world(1))
     shares = shares_of(lowered, lowered.levels[1].cost)
     lowered = replace(lowered, container=np.repeat(np.arange(7), [4, 2, 8, 2, 1, 2, 9]))
     slack = np.array([5.0, 0.1, 9.0, 0.2, 0.0, 3.0, 100.0])
-    assert module._dearest(lowered, shares, slack.copy(), 0.5).tolist() == [2, 0, 5], "most counts come first"
-    monkeypatch.setattr(module, "COUNTS_MAX", 12)
-    assert module._dearest(lowered, shares, slack.copy(), 0.5).tolist() == [0, 5], "more slack for each count"
+    assert module._dearest(lowered, shares, slack.copy(), 0.5, None).tolist() == [2, 0, 5], "the dearest comes first"
+    assert module._dearest(lowered, shares, slack.copy(), 0.5, 12).tolist() == [5, 0], "more slack for each count"
+    assert module._largest_first(lowered, np.array([5, 0, 2])).tolist() == [2, 0, 5]
 
 
 def test_a_caller_may_do_without_trees(monkeypatch: pytest.MonkeyPatch) -> None:
