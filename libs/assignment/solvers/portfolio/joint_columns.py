@@ -20,7 +20,7 @@ SCARCE = 0.05
 """Least distance of a plan from its bound, as a share of the bound, from which columns are worth their time.
 Neighbourhoods close a smaller one in less time.
 """
-COLUMNS_SHARE = 0.6
+COLUMNS_SHARE = 0.8
 """Share of the time left for columns."""
 
 

@@ -23,7 +23,7 @@ from libs.assignment.solvers.portfolio.alone import Alone, Wanted
 from libs.assignment.solvers.portfolio.containers_of import Shares
 from libs.assignment.solvers.portfolio.proposals import Proposals
 from libs.assignment.solvers.portfolio.relaxation import Relaxation
-from libs.assignment.solvers.portfolio.relaxation_by_columns import EARLY, PATIENCE, REACH, SHRINK
+from libs.assignment.solvers.portfolio.relaxation_by_columns import EARLY, REACH, SHRINK
 from libs.assignment.solvers.portfolio.subproblem import Pool
 from libs.assignment.solvers.portfolio.whole_bound import whole_wishes
 from libs.mip.bound import reduced_costs
@@ -90,16 +90,14 @@ def search_whole_columns(
     until = began + (1.0 - CHOICE_SHARE) * time_s_max
     known, best = lowered.point_of(counts), relaxation
     proposals, alone = Proposals(lowered, model, shares, known), Alone(lowered, model, shares, known, pool)
-    at, took_s, timed_out = relaxation.rows, 0.0, False
+    at, timed_out = relaxation.rows, False
     proposals.add(lowered.point_of(np.where(lowered.container == shares.sink, counts, 0)), at[:classes])
     reach = REACH * max(1.0, abs(model.objective(known))) / lowered.classes.size.sum()
     for number in range(ROUNDS):
-        round_began = time.perf_counter()
         if number:
             assert best.rows is not None
             near = best.rows[:classes], reach
-            late = round_began + PATIENCE * took_s > until
-            price = None if late else proposals.mix(EARLY, until, near=near, cancelled=cancelled)
+            price = proposals.mix(EARLY, until, near=near, cancelled=cancelled)
             if price is None:
                 timed_out = True
                 break
@@ -121,7 +119,6 @@ def search_whole_columns(
         if wanted.timed_out or whole.timed_out:
             timed_out = True
             break
-        took_s = time.perf_counter() - round_began
     limits = Limits(time_s_max=began + time_s_max - time.perf_counter(), nodes_max=NODES, relative_gap=NEAR)
     chosen, late = proposals.whole(led, limits, cancelled)
     return WholeColumns(
