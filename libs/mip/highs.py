@@ -195,8 +195,9 @@ def solve_mip(
     _option(highs, "mip_rel_gap", limits.relative_gap)
     _option(highs, "mip_abs_gap", limits.absolute_gap * scaling.objective)
     _option(highs, "mip_heuristic_effort", heuristics)
-    for name in _OF_PARTS if heuristics <= 0 else _NEAR_POINTS if not near_points else ():
-        _option(highs, name, False)
+    if heuristics <= 0 or not near_points:
+        for name in _OF_PARTS if heuristics <= 0 else _NEAR_POINTS:
+            _option(highs, name, False)
     _option(highs, "random_seed", seed % SEEDS)
     _option(highs, "mip_allow_restart", restarts)
     _option(highs, "presolve", "choose" if presolve else "off")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Self, TypeVar
 
@@ -92,3 +93,16 @@ def _reason(place: tuple[int | str, ...], kind: str, message: str) -> str:
 
 def _kinds(kind: type[Settings]) -> list[type[Settings]]:
     return [kind, *(below for one in kind.__subclasses__() for below in _kinds(one))]
+
+
+@contextmanager
+def given_environment(environment: Mapping[str, str]) -> Iterator[None]:
+    """Give this process another environment for the block. No other thread may read it meanwhile."""
+    before = dict(os.environ)
+    os.environ.clear()
+    os.environ.update(environment)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)

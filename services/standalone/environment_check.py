@@ -5,12 +5,10 @@ Each process checks its own part when it starts. Standalone starts a dead proces
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 
 from libs.jobs.settings import MessageSettings
-from libs.reconcile.environment import wrong_in_one_line
+from libs.reconcile.environment import given_environment, wrong_in_one_line
 from libs.web.settings import ApiSettings, DecodingSettings, IdentitySettings
 from services.mover.settings import read_job_settings as read_mover
 from services.orchestrator.settings import read_job_settings as read_orchestrator
@@ -37,21 +35,8 @@ _READ: Sequence[Callable[[], object]] = (
 def check_environment(environment: Mapping[str, str]) -> None:
     """Read all settings of the API, the pages, the workers and the scheduler from `environment`.
 
-    Raises SystemExit with one line that names each variable that is missing or wrong.
+    Raises SystemExit with one line that names each variable that is missing or wrong. Call it before threads start.
     """
-    with _as_ours(environment):
+    with given_environment(environment):
         for read in _READ:
             wrong_in_one_line(read)
-
-
-@contextmanager
-def _as_ours(environment: Mapping[str, str]) -> Iterator[None]:
-    """Give this process another environment for the block. Call it before threads start."""
-    before = dict(os.environ)
-    os.environ.clear()
-    os.environ.update(environment)
-    try:
-        yield
-    finally:
-        os.environ.clear()
-        os.environ.update(before)

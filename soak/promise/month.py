@@ -20,6 +20,7 @@ from libs.domain.policy import RegionPolicy
 from libs.domain.principal import Role
 from libs.domain.unavailability import UnavailabilityScope
 from libs.interchange.region.write import dump_region
+from libs.reconcile.environment import given_environment
 from libs.reconcile.jobs import (
     ADVANCE_WINDOWS,
     ASSESS,
@@ -39,7 +40,7 @@ from services.portal.set_up import prepare_database
 from services.standalone.postgres import running_postgres
 from soak.promise.clock import SteppedClock
 from soak.promise.people import Containers, Maintainer, Nature, Operators, promises_now, promises_of
-from soak.promise.platform import Platform, environment, given_environment, running
+from soak.promise.platform import Platform, environment, running
 from soak.promise.report import Report
 from soak.promise.servers import Luck, RealServers
 from soak.promise.watch import Watcher

@@ -260,8 +260,11 @@ def running(
 
 
 def environment(home: Path, database_url: str, cycles: str, solve_limit_s: float) -> dict[str, str]:
-    """Return the settings of the services. `cycles` is PLIMSOLL_JOB_CYCLES."""
+    """Return the environment of the services: that of this process and their settings. `cycles` is
+    PLIMSOLL_JOB_CYCLES.
+    """
     return {
+        **os.environ,
         "DATABASE_URL": database_url,
         "PLIMSOLL_BUNDLE_DIR": str(home / "bundles"),
         "PLIMSOLL_BUNDLES_MAX": "4",
@@ -272,15 +275,3 @@ def environment(home: Path, database_url: str, cycles: str, solve_limit_s: float
         "PLIMSOLL_JOB_ATTEMPTS_MAX": "100",
         "PLIMSOLL_SOLVE_S_MAX": str(solve_limit_s),
     }
-
-
-@contextmanager
-def given_environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """Set environment variables for the length of the block."""
-    before = dict(os.environ)
-    os.environ.update(variables)
-    try:
-        yield
-    finally:
-        os.environ.clear()
-        os.environ.update(before)

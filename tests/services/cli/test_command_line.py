@@ -1,6 +1,10 @@
-"""A wrong word in place of a command is answered with the nearest command."""
+"""Check the answers to a command that is mistyped, or that finds no platform."""
 
+import os
+import subprocess
+import sys
 from importlib.metadata import version
+from pathlib import Path
 
 import pytest
 
@@ -37,3 +41,10 @@ def test_the_version_is_said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
         main()
     assert left.value.code in (0, None)
     assert capsys.readouterr().out == f"plimsoll {version('plimsoll')}\n"
+
+
+def test_nobody_there(tmp_path: Path) -> None:
+    env = {"PATH": os.environ["PATH"], "PLIMSOLL_STATE_DIR": str(tmp_path), "HOME": str(tmp_path)}
+    argv = [sys.executable, "-m", "services.cli.main", "get", "regions"]
+    done = subprocess.run(argv, env=env, cwd=Path(__file__).parents[3], capture_output=True, text=True, check=False)
+    assert (done.returncode, "plimsoll up" in done.stderr) == (1, True)

@@ -1,9 +1,7 @@
 """Run the command line against a platform of its own, in order. Each command is a process."""
 
 import json
-import os
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -394,10 +392,3 @@ def test_tokens(plimsoll: Plimsoll) -> None:
     assert plimsoll("token", "revoke", 999).returncode == 1
     last = plimsoll("token", "revoke", 1)
     assert (last.returncode, "last_admin" in last.stderr) == (1, True)
-
-
-def test_nobody_there(tmp_path: Path) -> None:
-    env = {"PATH": os.environ["PATH"], "PLIMSOLL_STATE_DIR": str(tmp_path), "HOME": str(tmp_path)}
-    argv = [sys.executable, "-m", "services.cli.main", "get", "regions"]
-    done = subprocess.run(argv, env=env, cwd=Path(__file__).parents[3], capture_output=True, text=True, check=False)
-    assert (done.returncode, "plimsoll up" in done.stderr) == (1, True)

@@ -10,11 +10,12 @@ import sqlalchemy as sa
 
 from libs.jobs.kinds import JobKind, JobRun
 from libs.jobs.settings import WorkerSettings
+from libs.reconcile.environment import given_environment
 from libs.reconcile.errors import StaleGeneration
 from libs.store.platform.database import Database
 from libs.store.platform.jobs import claim_job, enqueue, take_back_expired
 from soak.promise.clock import SteppedClock
-from soak.promise.platform import Platform, environment, given_environment
+from soak.promise.platform import Platform, environment
 from soak.promise.report import failed_for_good
 
 

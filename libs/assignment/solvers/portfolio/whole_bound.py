@@ -45,8 +45,8 @@ REST = 0.001
 others may together leave as much open.
 """
 LOOSE = 10.0
-"""Points that cost up to so many times the excess of the best one known are left in trees that look for points. Such a
-tree finds good ones earlier, and different ones.
+"""Points that cost up to so many times the excess of the best one known are left in trees that look for points. Choices
+of such points are mostly better plans (ADR 0064).
 """
 ROUNDING = 1e-6
 """Relative tolerance, for rounding in sums of floats."""
@@ -94,16 +94,11 @@ def whole_bound(
     x      (C,) the best point known: containers that are dear there, against their part of the bound, come first
     until  time.perf_counter() at which to end
     """
-    bound, price = bound_from_prices(model, price), usable_prices(model, price)
-    gained = np.zeros(len(lowered.problem.containers))
-    if not math.isfinite(bound) or not shares.separates(model):
-        return Whole(bound, gained)
-    rest = REST * max(1.0, abs(bound))
-    dearest = _dearest(lowered, shares, _slack(model, shares, price, x, model.matrix @ x), rest, COUNTS_MAX)
-    chosen = _largest_first(lowered, dearest)
-    subs, found = _solved(lowered, model, shares, price, x, chosen, rest, pool, until, cancelled)
-    gained[chosen] = [_gained(sub, price, x, answer) for sub, answer in zip(subs, found, strict=True)]
-    return Whole(bound + float(gained.sum()), gained, any(answer.timed_out for answer in found))
+    if not math.isfinite(bound := bound_from_prices(model, price)) or not shares.separates(model):
+        return Whole(bound, np.zeros(len(lowered.problem.containers)))
+    every = np.ones(len(lowered.problem.containers), np.bool_)
+    found, *_ = _asked(lowered, model, shares, price, x, every, COUNTS_MAX, pool, until, cancelled, points=False)
+    return found
 
 
 def whole_wishes(
@@ -124,18 +119,14 @@ def whole_wishes(
 
     asked  (K,) the containers to ask. All others keep their counts, and have their part of fractions in the bound
     """
-    bound, price = bound_from_prices(model, price), usable_prices(model, price)
-    rest, width = REST * max(1.0, abs(bound)), len(lowered.kind)
-    slack = np.where(asked, _slack(model, shares, price, x, model.matrix @ x), 0.0)
-    gained, wanted = np.zeros(len(lowered.problem.containers)), np.rint(x[:width]).astype(np.int64)
-    chosen = _largest_first(lowered, _dearest(lowered, shares, slack, rest, counts_max=None))
-    subs, found = _solved(lowered, model, shares, price, x, chosen, rest, pool, until, cancelled, points=True)
-    gained[chosen] = [_gained(sub, price, x, answer) for sub, answer in zip(subs, found, strict=True)]
-    for sub, answer in zip(subs, found, strict=True):
+    found, subs, answers = _asked(lowered, model, shares, price, x, asked, None, pool, until, cancelled, points=True)
+    width = len(lowered.kind)
+    wanted = np.rint(x[:width]).astype(np.int64)
+    for sub, answer in zip(subs, answers, strict=True):
         if answer.x is not None:
             counts = sub.columns < width
             wanted[sub.columns[counts]] = np.rint(answer.x[counts])
-    return Whole(bound + float(gained.sum()), gained, any(answer.timed_out for answer in found)), wanted
+    return found, wanted
 
 
 def capped(model: Model, shares: Shares, goal: Floats, room: Floats) -> Model:
@@ -176,6 +167,34 @@ def whole_least(
     most = [float((sub.model.cost * x[sub.columns]).sum()) for sub in subs]
     least = [min(answer.bound, cost) for answer, cost in zip(found, most, strict=True)]
     return np.array(least), any(answer.timed_out for answer in found)
+
+
+def _asked(
+    lowered: Lowered,
+    model: Model,
+    shares: Shares,
+    price: Floats,
+    x: Floats,
+    asked: Bools,
+    counts_max: int | None,
+    pool: Pool,
+    until: float,
+    cancelled: Callable[[], bool] | None,
+    *,
+    points: bool,
+) -> tuple[Whole, list[Submodel], list[Answer]]:
+    """Return the bound of whole objects, and the programs and answers of the trees for it.
+
+    The trees are of the dearest containers among those `asked` (K,). Other arguments as in `_dearest` and `_solved`.
+    """
+    bound, price = bound_from_prices(model, price), usable_prices(model, price)
+    rest, gained = REST * max(1.0, abs(bound)), np.zeros(len(asked))
+    slack = np.where(asked, _slack(model, shares, price, x, model.matrix @ x), 0.0)
+    chosen = _largest_first(lowered, _dearest(lowered, shares, slack, rest, counts_max))
+    subs, found = _solved(lowered, model, shares, price, x, chosen, rest, pool, until, cancelled, points=points)
+    gained[chosen] = [_gained(sub, price, x, answer) for sub, answer in zip(subs, found, strict=True)]
+    timed_out = any(answer.timed_out for answer in found)
+    return Whole(bound + float(gained.sum()), gained, timed_out), subs, found
 
 
 def _solved(

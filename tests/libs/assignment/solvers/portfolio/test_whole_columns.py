@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -142,8 +143,20 @@ def test_a_caller_that_wants_little_work_gets_no_columns(
     assert joint.bound_of_sum <= values[1] + values[2] + 1e-4
 
 
+def test_only_what_costs_far_more_than_the_bound_is_scarce() -> None:
+    joint, lowered = together(WITHOUT)
+    values = lowered.values(lowered.point_of(joint.counts))
+    far = values[1] + values[2] - joint.bound_of_sum > joint_columns.SCARCE * joint.bound_of_sum
+    assert joint_columns.is_scarce(joint, lowered.held), "nothing has an object yet"
+    assert joint_columns.is_scarce(joint, joint.counts) == far
+    proven = replace(joint, bound=values[1] + values[2])
+    assert not joint_columns.is_scarce(proven, joint.counts)
+
+
 @pytest.mark.parametrize("seed", range(6))
-def test_columns_never_make_an_answer_worse(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_with_columns_bounds_hold_and_the_first_goal_is_nearly_the_best(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     problem = scarce(seed)
     exact = solve(problem, Limits(nodes_max=5_000), solver="mip")
     monkeypatch.setattr(joint_columns, "SCARCE", -1.0)
