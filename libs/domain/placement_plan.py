@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from libs.domain.arrays import Floats, Ints
 
 
@@ -31,3 +33,22 @@ class PlacementPlan:
     deficit: Floats
     spare: Floats
     double_occupancy: Floats
+
+    def presence(self, start: Floats) -> Floats:
+        """Return the (T, P, R) share of each product's traffic in each region; a row sums to 1.
+
+        start   (P, R) shares before the first step. A product without traffic keeps the shares that it had last.
+        """
+        found = np.empty_like(self.traffic)
+        for t, traffic in enumerate(self.traffic):
+            whole = traffic.sum(1, keepdims=True)
+            found[t] = np.divide(traffic, whole, out=np.array(found[t - 1] if t else start), where=whole > 0)
+        return found
+
+    def moved(self, start: Floats) -> Floats:
+        """Return the (T,) share of the traffic that moves between regions in each step, the mean over products.
+
+        start   (P, R) shares before the first step. Growth alone moves nothing.
+        """
+        shares = np.concatenate([start[None], self.presence(start)])
+        return np.asarray(0.5 * np.abs(np.diff(shares, axis=0)).sum(2).mean(1))

@@ -38,14 +38,14 @@ def plan_files(planned: Planned) -> dict[str, bytes]:
 
 def plan_summary(planned: Planned, starts: Sequence[datetime]) -> dict[str, Any]:
     """Summarise the plan and each of its steps in a few figures. `starts` has the start of each step."""
-    plan, before, presence = planned.solved.plan, planned.problem.kappa, planned.problem.xi
-    steps = []
+    plan, before = planned.solved.plan, planned.problem.kappa
+    moved, steps = plan.moved(planned.problem.xi), []
     for t, step in enumerate(plan.step):
         steps.append(
             {
                 "step": int(step),
                 "starts_at": starts[t].isoformat(),
-                "traffic_moved": float(0.5 * np.abs(plan.traffic[t] - presence).sum(1).mean()),
+                "traffic_moved": float(moved[t]),
                 "upsized": float(np.maximum(plan.capacity[t] - before, 0.0).sum()),
                 "freed": float(np.maximum(before - plan.capacity[t], 0.0).sum()),
                 "growth": float(plan.growth[t].sum()),
@@ -53,5 +53,5 @@ def plan_summary(planned: Planned, starts: Sequence[datetime]) -> dict[str, Any]
                 "deficit": float(plan.deficit[t].sum()),
             }
         )
-        before, presence = plan.capacity[t], plan.traffic[t]
+        before = plan.capacity[t]
     return {**plan_document(planned), "steps": steps}

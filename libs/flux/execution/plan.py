@@ -24,7 +24,9 @@ def plan_execution(
 ) -> ExecutionPlan:
     """Plan to upsize to max(baseline, target), shift traffic, downsize to target, and grow, in parallel if possible.
 
-    A product's traffic goes from one region to another in a shift of its own. A shift waits for the upsizes of the
+    A product's traffic goes from one region to another in a shift of its own, as a share of the traffic of the moment.
+    The upsizes for growth of traffic wait for nothing, and no resize counts on a fall (PlanningInputs.most_traffic). So
+    capacity is there before traffic grows, and as long as traffic has not fallen. A shift waits for the upsizes of the
     services that serve the product in the region that it goes to. Products that change places go in an order
     (shift_order.py), and what a service needs on top for a while is an upsize and a downsize. A downsize waits for all
     shifts, to and from its region, of the products that the service serves. It also waits for the upsizes of the
@@ -45,7 +47,8 @@ class _Draft:
         self.words, self.models, self.inputs, self.plan = words, models, inputs, plan
         self.before = models.present_capacity(inputs)
         self.target = plan.capacity[0]
-        moved = plan.traffic[0] - models.start_presence(inputs)
+        present = models.start_presence(inputs)
+        moved = plan.presence(present)[0] - present  # shares of the traffic of any moment, so growth moves nothing
         moved = np.where(np.abs(moved) > NOISE, moved, 0.0)
         self.pairs = [(p, *pair) for p in np.flatnonzero(moved.any(1)).tolist() for pair in region_pairs(moved[p])]
         self.serves = models.phi()[words.placement_service] > 0
@@ -84,10 +87,11 @@ class _Draft:
         return order_shifts(
             self.pairs,
             phi,
-            need=phi @ before,
+            present=before,
+            most=np.maximum(traffic.sum(1), 1.0),
             sized=self._own(sized) - residual,
             spare=np.maximum(held, used) - self._pooled(sized),
-            most=self.inputs.controls.capacity_max[: len(phi)] - sized[: len(phi)],
+            allowed=self.inputs.controls.capacity_max[: len(phi)] - sized[: len(phi)],
             kind=words.service_type,
             tolerance=2 * SMALL * self.models.capacity,
         )

@@ -15,7 +15,7 @@ from libs.flux.program.problem import JointProblem
 class Explanation:
     """The explanation of the first step. P products, R regions, H hardware types, S services.
 
-    by_traffic    (S, P, R)  capacity that a service gains or loses in a region because a product's traffic moved
+    by_traffic    (S, P, R)  capacity that a service gains or loses in a region as a product's traffic moved or grew
     by_residual   (S, R)     change of the service's residual; by_traffic and by_residual add up to the whole change
     pull          (F, P, R)  objective per unit of a product's traffic in a region, by family of constraints, less the
                              mean over the product's regions; a negative pull attracts traffic

@@ -14,6 +14,7 @@ from libs.pictures.heatmap import heatmap_svg
 
 SERVICES_MAX = 40
 """Largest number of services in a picture; the largest services are shown."""
+GROWTH = "Growth"
 _DIGITS = 9
 CHANGE_MIN = 1e-4
 """Share of a service's capacity below which a change is left out of the explanation."""
@@ -39,12 +40,13 @@ def _figure(value: float) -> float:
 def changes_document(planned: Planned, why: Explanation) -> dict[str, Any]:
     """Return the changes of the first step per service and region.
 
-    Each change states the part that each product's traffic causes, and the family of constraints that pulled this
-    traffic.
+    Each change states the part that each product's traffic causes. It names the family of constraints that pulled this
+    traffic, or GROWTH if more of it grew than moved.
     """
     words, p, plan = planned.words, planned.problem, planned.solved.plan
     before, after = p.own(p.kappa), p.own(plan.capacity[0])
-    moved = plan.traffic[0] - p.xi
+    more = plan.traffic[0] - p.xi
+    moved = plan.presence(p.xi)[0] - p.xi  # shares; the rest of `more` is growth
     changes = []
     small = CHANGE_MIN * planned.models.capacity[:, None]
     for s, r in zip(*np.nonzero(np.abs(after - before) > small), strict=True):
@@ -53,8 +55,10 @@ def changes_document(planned: Planned, why: Explanation) -> dict[str, Any]:
             {
                 "product": str(words.products[q]),
                 "capacity": _figure(parts[q]),
-                "traffic": _figure(moved[q, r]),
-                "pulled_by": why.pulled_by(int(q), int(r), float(moved[q, r])),
+                "traffic": _figure(more[q, r]),
+                "pulled_by": why.pulled_by(int(q), int(r), float(moved[q, r]))
+                if abs(more[q, r] - moved[q, r]) <= abs(moved[q, r])
+                else GROWTH,
             }
             for q in np.argsort(-np.abs(parts))
             if abs(parts[q]) > small[s, 0]

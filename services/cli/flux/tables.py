@@ -56,14 +56,14 @@ def print_plan(planned: Planned) -> None:
     """Print per step the changes and the deficit, and the actions of the first step."""
     words, plan, problem = planned.words, planned.solved.plan, planned.problem
     before, rows = problem.kappa, []
-    presence = problem.xi
+    moved = plan.moved(problem.xi)
     for t, step in enumerate(plan.step):
         added = np.maximum(plan.capacity[t] - before, 0.0).sum()
         freed = np.maximum(before - plan.capacity[t], 0.0).sum()
         rows.append(
             {
                 "STEP": int(step),
-                "TRAFFIC MOVED": percent(0.5 * float(np.abs(plan.traffic[t] - presence).sum(1).mean())),
+                "TRAFFIC MOVED": percent(float(moved[t])),
                 "UPSIZED": float(added),
                 "FREED": float(freed),
                 "GROWTH": float(plan.growth[t].sum()),
@@ -71,7 +71,7 @@ def print_plan(planned: Planned) -> None:
                 "DEFICIT": float(plan.deficit[t].sum()) if plan.deficit[t].sum() > 1e-6 else 0.0,
             }
         )
-        before, presence = plan.capacity[t], plan.traffic[t]
+        before = plan.capacity[t]
     print_rows(rows, {heading: heading for heading in rows[0]})
     for h, r in zip(*np.nonzero(plan.deficit[0] > 1e-6), strict=True):
         stdout.print(

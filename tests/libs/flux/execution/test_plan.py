@@ -12,6 +12,7 @@ from libs.flux.program.problem import joint_problem
 from libs.plan_check.execution import check_execution
 from libs.plan_check.placement import check_placement
 from tests.builders.world import random_world
+from tests.golden.dag_worlds import planned_world
 
 
 @pytest.fixture(scope="module")
@@ -292,3 +293,49 @@ def test_a_plan_that_was_tampered_with_is_refused(planned, field):
     value[(0, *busiest)] += -0.5 * value[(0, *busiest)] if value[(0, *busiest)] > 0 else 10.0
     found = check_placement(words, models, inputs, replace(solved.plan, **{field: value}))
     assert BROKEN[field] in {v.reason for v in found}
+
+
+def test_a_shift_waits_for_traffic_that_leaves_if_growth_may_come_early():
+    """With today's traffic there is room for news at once. It is not there any more when shop has doubled."""
+    actions = plan_execution(
+        *planned_world(
+            traffic={
+                "shop": [[1.0, 0.0, 0.0], [2.0, 0.0, 0.0]],
+                "feed": [[0.5, 0.5, 0.0], [0.0, 1.0, 0.0]],
+                "news": [[0.0, 0.0, 1.0], [0.5, 0.0, 0.5]],
+            },
+            services={"store": {"shop": 100, "feed": 200, "news": 200}},
+        )
+    ).actions
+    shifts = {a.action: a for a in actions if a.phase is Phase.SHIFT}
+    assert "shift/feed/east/west" in shifts["shift/news/north/east"].waits_for
+    assert {a.after for a in shifts.values()} == {0.5}
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_shifts_lead_to_the_shares_of_the_plan_while_traffic_grows(seed):
+    words, models, inputs = random_world(seed, supply=2.0, steps=1)
+    inputs = replace(inputs, supply=inputs.supply * [0.55, 1, 1, 1], traffic_growth=np.array([[1.0, 0.3, 0.0]]))
+    plan = plan_placement(joint_problem(words, models, inputs), inputs).plan
+    share = np.array(models.presence)
+    at, number = ({str(n): i for i, n in enumerate(names)} for names in (words.regions, words.products))
+    for a in plan_execution(words, models, inputs, plan).actions:
+        if a.phase is Phase.SHIFT:
+            share[number[a.product], at[a.region]] -= a.after
+            share[number[a.product], at[a.to_region]] += a.after
+    assert np.abs(share - models.presence).max() > 0.02
+    assert share == pytest.approx(plan.traffic[0] / plan.traffic[0].sum(1, keepdims=True), abs=1e-5)
+    assert plan.moved(models.presence)[0] == pytest.approx(
+        0.5 * np.abs(share - models.presence).sum(1).mean(), abs=1e-5
+    )
+
+
+def test_growth_alone_shifts_nothing():
+    shares = [0.5, 0.3, 0.2]
+    words, models, inputs, plan = planned_world(
+        traffic={"shop": [shares, [1.0, 0.6, 0.4]]}, services={"store": {"shop": 100}}
+    )
+    actions = plan_execution(words, models, inputs, plan).actions
+    assert {a.phase for a in actions} == {Phase.UPSIZE}
+    assert all(a.start_h == 0.0 for a in actions)
+    assert plan.moved(models.presence).tolist() == [0.0]
