@@ -112,7 +112,7 @@ class PlanningInputs:
     supply           (T, H, R)      m, capacity of a hardware type
     growth           (T, S)         gamma, inorganic growth in units of the service's own type
     growth_priority  (T, S) float   lower is granted first; inf: always granted in full
-    traffic_growth   (T, P)         tau
+    traffic_growth   (T, P)         tau, growth of traffic by the end of each step, as a share of today's
     ledger           (T, K, R)      capacity changes by other writers that are due before the end of each step
     shifts           (P, R)         changes of presence by other writers that are due before the first step ends; a row
                                     sums to 0
@@ -136,6 +136,17 @@ class PlanningInputs:
     load_tests: LoadTests
     policy: FluxPolicy = field(default_factory=FluxPolicy)
     granted: Floats | None = None
+
+    def most_traffic(self) -> Floats:
+        """Return the (T, P) largest traffic of each product during each step, as a share of today's.
+
+            1 + max(tau[t-1,p], tau[t,p]),   tau = 0 before the first step
+
+        Traffic changes at an unknown moment of a step. So a step counts a rise from its begin on, and a fall from the
+        next step on. Source: Flux, expression 12, which is stated for growth of at least 0; docs/designs/0066.
+        """
+        before = np.concatenate([np.zeros((1, self.traffic_growth.shape[1])), self.traffic_growth[:-1]])
+        return np.asarray(1.0 + np.maximum(before, self.traffic_growth))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

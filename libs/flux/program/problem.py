@@ -27,7 +27,7 @@ class JointProblem:
     kind          (K,) int      hardware type of each placement
     ratio         (K,)          units of the service's own type that one unit of a placement is worth
     capacity_min, capacity_max  (T, K, R)
-    traffic       (T, P)        1 + tau
+    traffic       (T, P)        largest traffic of a product in each step: 1 + tau if it does not fall
     presence_min, presence_max  (P, R)  shares of the traffic
     supply        (T, H, R)     m
     growth        (T, S)        gamma
@@ -109,7 +109,7 @@ def joint_problem(words: Vocabulary, models: ServiceModels, inputs: PlanningInpu
         ratio=words.placement_ratio,
         capacity_min=np.where(known, controls.capacity_min, least),
         capacity_max=np.where(known, controls.capacity_max, least),
-        traffic=1.0 + inputs.traffic_growth,
+        traffic=inputs.most_traffic(),
         presence_min=inputs.presence_min,
         presence_max=inputs.presence_max,
         supply=inputs.supply,

@@ -42,7 +42,7 @@ def add_attribution(m: Mip, v: Columns, p: JointProblem) -> None:
 def add_granted_baseline(m: Mip, v: Columns, p: JointProblem) -> None:
     """A service keeps at least the capacity that it was granted worldwide.
 
-        sum_r (r_up[t,s,r] - r_down[t,s,r])  >=  sum_r kappa[t,s,r]  -  sum_p phi[s,p] (1 + tau[t,p])     for all t, s
+        sum_r (r_up[t,s,r] - r_down[t,s,r])  >=  sum_r kappa[t,s,r]  -  sum_p phi[s,p] traffic[t,p]       for all t, s
 
     This is the sum of expression 9 over regions; expression 12 gives the total traffic.
     Rows: T*S.  Source: Flux, 3.3, optimisation constraints.

@@ -16,7 +16,7 @@ def add_region_loss(m: Mip, v: Columns, p: JointProblem, c: CapacityTerms, guard
 
         sum_k ratio[k] c[t,k,r]  >=  n[t,s,r]                               for all t, tested s, r
         n[t,s,r]  >=  sum_p load[s,p] y[t,p,r,l]                            for all guarded t, s, r, l
-        y[t,p,r,l]  =  x[t,p,r] whole / (whole - x[t,p,l]),   whole = 1 + tau[t,p]
+        y[t,p,r,l]  =  x[t,p,r] whole / (whole - x[t,p,l]),   whole = traffic[t,p]
 
     y is a quotient of columns. It is linearised about the traffic x0 of the previous solve, where it was y0:
 

@@ -12,13 +12,13 @@ from libs.mip.model import Indices, Mip
 def add_traffic(m: Mip, v: Columns, p: JointProblem) -> tuple[Indices, Indices, Indices]:
     """All traffic is placed; traffic that moves, and the traffic of the largest region, are counted.
 
-        sum_r x[t,p,r]  =  1 + tau[t,p]                                     for all t, p
+        sum_r x[t,p,r]  =  traffic[t,p]                                     for all t, p
         x[t,p,r] - shift_up[t,p,r] + shift_down[t,p,r]  =  xi[p,r]          for all t, p, r
         x[t,p,r]  <=  largest[t,p]                                          for all t, p, r
 
     x      (T, P, R)  share of a product's traffic of today
     xi     (P, R)     presence now
-    tau    (T, P)     growth of traffic
+    traffic  (T, P)   largest traffic during a step: 1 + tau if it does not fall (PlanningInputs.most_traffic)
     Rows: T*P + 2*T*P*R, returned as (T, P), (T, P, R) and (T, P, R).  Source: Flux, expressions 12, 2 and 3.
     """
     T, P, R, _, _, _ = p.shape
