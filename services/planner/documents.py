@@ -36,8 +36,12 @@ def plan_files(planned: Planned) -> dict[str, bytes]:
     return files | {name: content.encode() for name, content in review_of(planned).items()}
 
 
-def plan_summary(planned: Planned, starts: Sequence[datetime]) -> dict[str, Any]:
-    """Summarise the plan and each of its steps in a few figures. `starts` has the start of each step."""
+def plan_summary(planned: Planned, starts: Sequence[datetime], step_s: float) -> dict[str, Any]:
+    """Summarise the plan and each of its steps in a few figures.
+
+    starts   start of each step
+    step_s   seconds that a step lasts
+    """
     plan, before = planned.solved.plan, planned.problem.kappa
     moved, steps = plan.moved(planned.problem.xi), []
     for t, step in enumerate(plan.step):
@@ -54,4 +58,4 @@ def plan_summary(planned: Planned, starts: Sequence[datetime]) -> dict[str, Any]
             }
         )
         before = plan.capacity[t]
-    return {**plan_document(planned), "steps": steps}
+    return {**plan_document(planned, step_s / 3600), "steps": steps}

@@ -56,7 +56,7 @@ def store_made_up_plan(database: Database, planned: Planned, *, now: datetime, m
             committed=True,
             input_versions={},
             overrides=(),
-            summary=plan_summary(planned, starts),
+            summary=plan_summary(planned, starts, 7 * 86_400.0),
             files=plan_files(planned),
             now=now,
         )

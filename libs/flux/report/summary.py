@@ -9,6 +9,7 @@ import numpy as np
 
 from libs.domain.world import ServiceModels, Vocabulary
 from libs.flux.planning import Planned
+from libs.flux.report.traffic_growth import traffic_growth_document
 
 
 def models_document(words: Vocabulary, models: ServiceModels) -> dict[str, Any]:
@@ -22,8 +23,8 @@ def models_document(words: Vocabulary, models: ServiceModels) -> dict[str, Any]:
     }
 
 
-def plan_document(planned: Planned) -> dict[str, Any]:
-    """Return the key figures of a plan."""
+def plan_document(planned: Planned, step_h: float | None = None) -> dict[str, Any]:
+    """Return the key figures of a plan. step_h: hours of a step; None: not known."""
     solved, execution = planned.solved, planned.execution
     rows, columns = solved.joint.model.matrix.shape
     return {
@@ -31,6 +32,7 @@ def plan_document(planned: Planned) -> dict[str, Any]:
         "deficit": float(solved.plan.deficit.sum()),
         "growth_withheld": float(((1 - solved.plan.granted) * planned.problem.growth).sum()),
         "growth_unplaced": unplaced_growth(planned),
+        "traffic_growth": traffic_growth_document(planned, step_h),
         "settled": solved.settled,
         "programs": solved.rounds,
         "rows": rows,

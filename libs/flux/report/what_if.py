@@ -8,6 +8,7 @@ import numpy as np
 
 from libs.domain.arrays import Floats
 from libs.flux.planning import Planned
+from libs.flux.report.traffic_growth import percent
 
 NOISE = 1e-6
 """Differences below this share of the largest number of the service or product are rounding noise."""
@@ -69,6 +70,14 @@ def _impossible(before: Planned | None, after: Planned) -> list[dict[str, Any]]:
         share = float(plan.granted[t, s])
         message = f"{words.services[s]} gets {share:.0%} of the growth that it asked for in step {plan.step[t]}"
         found.append({"reason": "GrowthWithheld", "message": message, "numbers": {"granted": share}})
+    asked = after.inputs.traffic_growth[0]
+    other = np.ones_like(asked, bool) if before is None else asked != before.inputs.traffic_growth[0]
+    for p in np.flatnonzero((asked < 0) & other):
+        message = (
+            f"{words.products[p]} does not fall by {percent(-asked[p])} in step {plan.step[0]}: a fall counts from the "
+            "next step on"
+        )
+        found.append({"reason": "FallNotCounted", "message": message, "numbers": {"growth": float(asked[p])}})
     return found
 
 

@@ -14,6 +14,8 @@ from services.cli.output import Output, OutputOption, note, print_document, prin
 
 _OVER = ("done", "stale", "failed", "cancelled")
 _IMPOSSIBLE = ("MissingInputs", "BadInputs", "NothingMeasured", "NoPlan")
+GROWING_MAX = 10
+"""Products with growth of traffic that are printed, those with the largest."""
 PICTURES = ("presence", "pools", "residuals", "models")
 
 
@@ -138,6 +140,8 @@ def _tell(run: Json) -> None:
     headings = ("step", "traffic_moved%", "upsized", "freed", "growth", "spare", "deficit")
     columns = {name.rstrip("%").replace("_", " ").upper(): name for name in headings}
     print_rows(report["plan"]["steps"], columns)
+    for one in report["plan"].get("traffic_growth", ())[:GROWING_MAX]:
+        say(one["message"])
 
 
 def _tell_losses(found: Json) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from libs.flux.planning import Planned
 from libs.flux.report.summary import models_document, unplaced_growth
+from libs.flux.report.traffic_growth import traffic_growth_document
 from services.cli.flux.offline import Modelled
 from services.cli.output import percent, print_rows, stdout
 
@@ -88,6 +89,8 @@ def print_plan(planned: Planned) -> None:
         + f"about {execution.estimate_h / 24:,.1f} days by the policy's estimates",
         highlight=False,
     )
+    for one in traffic_growth_document(planned)[:SHOWN_MAX]:
+        stdout.print(one["message"], highlight=False, markup=False)
     if unplaced_growth(planned):
         names = ", ".join(unplaced_growth(planned)[:SHOWN_MAX])
         stdout.print(f"growth not placed, because no usage was measured: {names}", highlight=False)

@@ -45,7 +45,8 @@ def what_if(
         list[str] | None, typer.Option(metavar="REGION/TYPE=AMOUNT", help="a new region's supply; repeatable")
     ] = None,
     growth: Annotated[
-        list[str] | None, typer.Option(metavar="PRODUCT=GROWTH", help="0.2 is a fifth more traffic; repeatable")
+        list[str] | None,
+        typer.Option(metavar="PRODUCT=GROWTH", help="0.2 is a fifth more traffic, -0.2 less; repeatable"),
     ] = None,
     lose: Annotated[list[str] | None, typer.Option(metavar="REGION", help="a lost region; repeatable")] = None,
     world: Annotated[

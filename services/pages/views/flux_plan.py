@@ -50,6 +50,8 @@ def show_flux(visit: Visit) -> Shown:
         "places": places,
         "first": {name: first.get(name, 0.0) for name in _FIGURES},
         "withheld": plan["summary"].get("growth_withheld", 0.0),
+        "growing": plan["summary"].get("traffic_growth", ()),
+        "growing_max": PRODUCTS_MAX,
         "show": show,
         "modes": SHOW,
         "product": product,

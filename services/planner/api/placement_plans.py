@@ -120,7 +120,7 @@ class PlaceDifferenceOut(ResponseModel):
 class ImpossibleOut(ResponseModel):
     """Something that the plan could not do."""
 
-    reason: str = Field(description="SupplyLacking or GrowthWithheld")
+    reason: str = Field(description="SupplyLacking, GrowthWithheld or FallNotCounted")
     message: str
     numbers: dict[str, float]
 

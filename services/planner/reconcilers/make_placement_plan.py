@@ -208,7 +208,8 @@ class MakePlacementPlan:
 
         before   of a what-if: the plan without its changes
         """
-        files, summary, now = plan_files(planned), plan_summary(planned, found.starts), self.clock.now()
+        files, now = plan_files(planned), self.clock.now()
+        summary = plan_summary(planned, found.starts, timedelta(days=self.settings.step_days).total_seconds())
         if run.what_if is not None:
             files[WHAT_IF] = json.dumps({"asked": run.what_if, **difference_document(before, planned)}).encode()
         with span("plan commit"), self.database.write() as tx:

@@ -136,3 +136,14 @@ def test_it_is_stored_and_read_back():
         regions=(NewRegion(region="n", supply=ALL),), supply=(SupplyChange(region="n"),), lost=("a",)
     )
     assert what_if_of(asdict(what)) == what
+
+
+def test_a_fall_counts_from_the_second_step_on_and_the_answer_says_so(world, before):
+    after, found = asked(world, before, PlacementWhatIf(growth=(ProductGrowth(product="product-0", growth=-0.5),)))
+    assert after.solved.plan.traffic[:, 0].sum(1) == pytest.approx([1.0, 0.5])
+    (said,) = [one for one in found["impossible"] if one["reason"] == "FallNotCounted"]
+    assert said["numbers"] == {"growth": -0.5}
+    assert said["message"] == "product-0 does not fall by 50 % in step 1: a fall counts from the next step on"
+    falls = replace(world[2], traffic_growth=after.inputs.traffic_growth)
+    was = plan_world(*world[:2], falls)
+    assert not any(one["reason"] == "FallNotCounted" for one in difference_document(was, after)["impossible"])

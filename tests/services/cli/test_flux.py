@@ -68,6 +68,21 @@ def test_a_person_can_review_it(run, world, tmp_path):
     assert store
 
 
+def test_growth_of_traffic_says_when_its_capacity_is_there(run, tmp_path):
+    world = write_world(tmp_path / "world")
+    write_table(world, "traffic_growth", ["step", "product", "growth"], [[1, "shop", -0.5], [1, "feed", 0.2]])
+    code, out, _ = run("plan", world, "--out", tmp_path / "p.json")
+    said = " ".join(out.split())
+    assert code == 0
+    assert "feed grows by 20 %: the capacity for it is there" in said
+    assert "shop falls by 50 %: its capacity stays" in said
+    code, out, _ = run("plan", world, "--out", tmp_path / "p.json", "--output", "json")
+    assert [one["product"] for one in json.loads(out)["traffic_growth"]] == ["shop", "feed"]
+    code, out, _ = run("what-if", "--world", world, "--growth", "shop=-0.2")
+    assert code == 0
+    assert "not possible: shop does not fall by 60 % in step 1" in " ".join(out.split())
+
+
 def test_what_cannot_be_is_not_possible(run, tmp_path):
     world = write_world(tmp_path / "world")
     limits = [["shop", region, 0.2] for region in ("east", "west", "north")]

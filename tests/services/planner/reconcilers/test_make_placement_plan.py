@@ -18,6 +18,7 @@ from libs.store.telemetry.span_batches import put_spans
 from services.cli.flux.offline import make_models, make_plan
 from tests.builders.measured import measure_world
 from tests.builders.planning_inputs import put, put_world
+from tests.builders.world import COST
 from tests.services.planner.conftest import DAY_ZERO, FixedClock, look
 
 
@@ -75,6 +76,18 @@ def test_vast_measurements_leave_their_models_in_the_bundle(client, planner, ask
         assert {"model.json"} == set(archive.namelist()) & {"model.json", "usage.parquet", "demand.parquet"}
     again = make_plan(type(world)(run["bundle"]))
     assert again.solved.solution.objective == pytest.approx(run["report"]["plan"]["objective"], rel=1e-9)
+
+
+def test_growth_of_traffic_is_compared_with_the_length_of_a_step(client, planner, ask, world):
+    put_world(client, world)
+    put(client, "traffic_growth", [{"step": 1, "product": "feed", "growth": 0.3}])
+    slow = [{"service": name, "hardware_type": "compute", "lead_time_h": 200.0} for name in COST]
+    put(client, "services", slow)
+    run = ask()
+    planner().reconcile()
+    (one,) = look(client, run)["report"]["plan"]["traffic_growth"]
+    assert (one["product"], one["late"]) == ("feed", True)
+    assert one["ready_h"] > 200.0
 
 
 def test_what_a_person_reviews_is_there(client, planner, ask, world):
