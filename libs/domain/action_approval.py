@@ -14,6 +14,7 @@ _MESSAGES = {
     "OwnerApproves": "the inputs say that a person approves changes of this service here",
     "LowConfidence": "the model of this service is not certain: its service model says why",
     "NotAutomated": "the inputs say that changes of this service here are not automated",
+    "AboveCapacityMax": "growth takes the service here beyond the capacity_max that the inputs set",
 }
 
 

@@ -137,7 +137,7 @@ class _Draft:
             s = int(words.placement_service[k])
             service, region = str(words.services[s]), str(words.regions[r])
             kind = str(words.hardware_types[words.placement_type[k]])
-            approval = self._approval(k, s, r)
+            approval = self._approval(k, s, r, float(before[k, r]), float(after[k, r]))
             lead_time_h = float(self.inputs.controls.lead_time_h[s]) if phase is Phase.UPSIZE else 0.0
             work_h = policy.upsize_h if phase is Phase.UPSIZE else policy.downsize_h
             waits: tuple[str, ...] = ()
@@ -160,12 +160,15 @@ class _Draft:
             )
         return found
 
-    def _approval(self, k: int, s: int, r: int) -> tuple[str, ...]:
+    def _approval(self, k: int, s: int, r: int, before: float, after: float) -> tuple[str, ...]:
+        """Return why a person must approve a resize. Growth comes on top of limits, so it alone can pass them."""
         controls = self.inputs.controls
+        passes = after > max(before, float(controls.capacity_max[k, r]) + float(self.small[k, 0]))
         found = {
             "OwnerApproves": bool(controls.requires_approval[s] or controls.approval[k, r]),
             "LowConfidence": bool(self.models.reasons[s]),
             "NotAutomated": bool(not controls.automated[s] or controls.manual[k, r]),
+            "AboveCapacityMax": passes,
         }
         return tuple(reason for reason, holds in found.items() if holds)
 

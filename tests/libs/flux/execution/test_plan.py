@@ -239,6 +239,27 @@ def test_people_are_asked_where_it_is_not_certain(planned):
     assert slow.action.split("/")[1] == found.critical_path[0].split("/")[1]
 
 
+def test_growth_that_passes_a_limit_waits_for_a_person(planned):
+    words, models, inputs, _, solved, plain = planned
+    grows = [a for a in plain.actions if a.phase is Phase.GROW]
+    assert not any(a.approval for a in grows)
+    limited, free = grows[0], grows[1]
+    k = int(np.flatnonzero((words.services == limited.service)[words.placement_service])[0])
+    most = inputs.controls.capacity_max.copy()
+    most[k, words.regions.tolist().index(limited.region)] = 0.5 * (limited.before + limited.after)
+    controls = replace(inputs.controls, capacity_max=most)
+    actions = {
+        a.action: a for a in plan_execution(words, models, replace(inputs, controls=controls), solved.plan).actions
+    }
+    assert actions[limited.action].approval == ("AboveCapacityMax",)
+    assert actions[free.action].approval == ()
+    most[:] = np.where(np.isfinite(most), limited.after, most)
+    actions = {
+        a.action: a for a in plan_execution(words, models, replace(inputs, controls=controls), solved.plan).actions
+    }
+    assert actions[limited.action].approval == ()
+
+
 def resize(name, before, after, waits=()):
     phase = Phase.UPSIZE if after > before else Phase.DOWNSIZE
     return Action(
