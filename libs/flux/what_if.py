@@ -21,7 +21,9 @@ class WhatIfError(ValueError):
 
 
 def changed_world(words: Vocabulary, models: ServiceModels, inputs: PlanningInputs, asked: PlacementWhatIf) -> World:
-    """Return the world with the changes. Raises WhatIfError for an unknown or a taken name."""
+    """Return the world with the changes. Raises WhatIfError for a name that is unknown or taken, and for growth that
+    would leave less than no traffic.
+    """
     for new in asked.regions:
         words, models, inputs = _with_region(words, models, inputs, new)
     supply, growth = inputs.supply.copy(), inputs.traffic_growth.copy()
@@ -34,6 +36,8 @@ def changed_world(words: Vocabulary, models: ServiceModels, inputs: PlanningInpu
             supply[:, h, r] = np.maximum(supply[:, h, r] * one.factor + one.add, 0.0)
     for grown in asked.growth:
         p = _index("product", words.products, grown.product)
+        if grown.growth < -1:
+            raise WhatIfError(f"growth of {grown.product} is {grown.growth:g}: no traffic at all is -1")
         growth[:, p] = (1 + growth[:, p]) * (1 + grown.growth) - 1
     lost = [_index("region", words.regions, name) for name in asked.lost]
     most, least = inputs.presence_max.copy(), inputs.presence_min.copy()

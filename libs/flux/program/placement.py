@@ -16,7 +16,7 @@ from libs.flux.program.growth_terms import GrowthTerms
 from libs.flux.program.joint_model import JointModel, build_model
 from libs.flux.program.problem import JointProblem
 from libs.flux.program.region_loss import guard, simulate_losses
-from libs.mip.highs import Basis, Cancelled, Limits, Method, Solution, solve_lp
+from libs.mip.highs import Basis, Cancelled, Limits, Method, Solution, SolverError, solve_lp
 
 SETTLED = 0.01
 """Largest allowed error of a placement's growth in a settled plan, as a share of the growth granted to its service.
@@ -113,7 +113,10 @@ def plan_placement(
         joint = build_model(p, total, share, less, guarded)
         built, built_cpu = time.perf_counter(), time.process_time()
         chosen: Method = method or ("simplex" if len(joint.model.row_lower) <= SIMPLEX_ROWS_MAX else "ipm")
-        solution = solve_lp(joint.model, chosen, limits, vertex=True, start=basis, cancelled=cancelled)
+        try:
+            solution = solve_lp(joint.model, chosen, limits, vertex=True, start=basis, cancelled=cancelled)
+        except SolverError as refused:
+            raise UnsolvedError(_too_far_apart(str(refused))) from refused
         build_s, solve_s = build_s + built - began, solve_s + solution.solve_s
         build_cpu_s, solve_cpu_s = build_cpu_s + built_cpu - began_cpu, solve_cpu_s + time.process_time() - built_cpu
         if solution.infeasible:
@@ -121,10 +124,7 @@ def plan_placement(
         if solution.limited:
             raise StoppedError(f"stopped without a plan ({solution.status})")
         if solution.x is None or not solution.optimal:
-            raise UnsolvedError(
-                f"The solver found no plan ({solution.status}). Some amounts of the inputs are too far apart for it: "
-                "look for one in another unit, in supply, growth, ledger, load_tests or policy."
-            )
+            raise UnsolvedError(_too_far_apart(solution.status))
         settled, capacity, withheld = _is_settled(p, joint, solution.x)
         plan = extract_plan(p, inputs, joint, solution.x, exact=not settled)
         outlasts = _outlasts_losses(p, plan)
@@ -142,6 +142,13 @@ def plan_placement(
         solve_s=solve_s,
         build_cpu_s=build_cpu_s,
         solve_cpu_s=solve_cpu_s,
+    )
+
+
+def _too_far_apart(status: str) -> str:
+    return (
+        f"The solver found no plan ({status}). Some amounts of the inputs are too far apart for it: "
+        "look for one in another unit, in supply, growth, traffic_growth, ledger, load_tests or policy."
     )
 
 

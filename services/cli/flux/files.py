@@ -11,20 +11,14 @@ import typer
 from rich.progress import BarColumn, DownloadColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 
-from libs.flux.models.cost_models import CostModelError
-from libs.flux.program.placement import NoPlanError, StoppedError, UnsolvedError
 from libs.flux.report.review import review_of
 from libs.flux.report.summary import plan_document
 from libs.interchange.files.atomic import replacing
-from libs.interchange.files.errors import InterchangeError
-from libs.interchange.traces.intake import TooManyServicesError
 from libs.interchange.world.execution_plan import save_execution_plan
 from libs.interchange.world.placement_plan import placement_plan_document, save_placement_plan
 from libs.interchange.world.service_models import save_service_models
-from libs.plan_check.check import PlanRefusedError
-from services.cli.failure import EXIT_NOT_POSSIBLE, CliFailure
 from services.cli.flux.disaster import print_disaster, write_disaster
-from services.cli.flux.offline import Progress, make_models, make_plan
+from services.cli.flux.offline import Progress, failing, make_models, make_plan
 from services.cli.flux.tables import model_document, print_models, print_plan
 from services.cli.flux.traces import print_graph, read_graph
 from services.cli.output import Output, OutputOption, print_json, stderr, stdout
@@ -41,7 +35,7 @@ def model(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Fit the capacity that each service needs per product's traffic, with its error."""
-    with _failing(), _showing() as progress:
+    with failing(), _showing() as progress:
         made = make_models(world, progress)
         save_service_models(out, made.words, made.models)
     if output is Output.JSON:
@@ -66,7 +60,7 @@ def plan(
 
     Exit status: 0 planned, even if hardware is missing (see the deficit); 1 error; 2 no plan is possible.
     """
-    with _failing(), _showing() as progress:
+    with failing(), _showing() as progress:
         made = make_plan(world, model, progress)
         save_placement_plan(out, placement_plan_document(made.words, made.models.modelled, made.solved.plan))
         if dag is not None:
@@ -92,22 +86,12 @@ def traces(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Show calls between services in trace files, and the entry points that cause them."""
-    with _failing():
+    with failing():
         graph = read_graph(files, entry)
     if output is Output.JSON:
         print_json(graph)
     else:
         print_graph(graph)
-
-
-@contextmanager
-def _failing() -> Iterator[None]:
-    try:
-        yield
-    except (NoPlanError, PlanRefusedError) as error:
-        raise CliFailure(str(error), status=EXIT_NOT_POSSIBLE) from error
-    except (InterchangeError, CostModelError, StoppedError, UnsolvedError, TooManyServicesError, OSError) as error:
-        raise CliFailure(str(error)) from error
 
 
 @contextmanager

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -11,16 +12,22 @@ from pathlib import Path
 from libs.domain.demand import Demand
 from libs.domain.world import ServiceModels, Vocabulary
 from libs.flux.attribution.attributor import Attributor
+from libs.flux.models.cost_models import CostModelError
 from libs.flux.models.service_models import fit_service_models
 from libs.flux.planning import Planned, plan_world
+from libs.flux.program.placement import NoPlanError, StoppedError, UnsolvedError
+from libs.flux.what_if import WhatIfError
 from libs.interchange.bundles.world import open_world
+from libs.interchange.files.errors import InterchangeError
 from libs.interchange.files.tables import Source, has_file
-from libs.interchange.traces.intake import Intake
+from libs.interchange.traces.intake import Intake, TooManyServicesError
 from libs.interchange.traces.readers import read_traces, trace_files
 from libs.interchange.world.demand import load_demand
 from libs.interchange.world.planning_inputs import load_planning_inputs
 from libs.interchange.world.read import load_cost_models, load_gateways, load_observations, load_vocabulary
 from libs.interchange.world.service_models import load_service_models, read_service_models
+from libs.plan_check.check import PlanRefusedError
+from services.cli.failure import EXIT_NOT_POSSIBLE, CliFailure
 
 WINDOW_SPANS = 500_000
 """Spans read after the last span of a trace until the trace counts as complete."""
@@ -81,6 +88,20 @@ def make_plan(
     elif made is None:
         made = make_models(world, progress).models
     return plan_world(words, made, load_planning_inputs(source, words))
+
+
+@contextmanager
+def failing() -> Iterator[None]:
+    """End the command in words if the world is wrong, or has no plan."""
+    try:
+        yield
+    except (NoPlanError, PlanRefusedError) as error:
+        raise CliFailure(str(error), status=EXIT_NOT_POSSIBLE) from error
+    except (
+        *(InterchangeError, CostModelError, StoppedError, UnsolvedError, TooManyServicesError),
+        *(WhatIfError, OSError),
+    ) as error:
+        raise CliFailure(str(error)) from error
 
 
 def _demand(world: Path, source: Source, words: Vocabulary, progress: Progress | None) -> tuple[Demand, dict[str, int]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +11,7 @@ import typer
 
 from libs.domain.placement_what_if import NewRegion, PlacementWhatIf, ProductGrowth, SupplyChange
 from services.cli.client import Client, Json
-from services.cli.failure import EXIT_NOT_POSSIBLE, CliFailure
+from services.cli.failure import CliFailure
 from services.cli.flux.runs import follow
 from services.cli.output import Output, OutputOption, note, print_json, print_rows, say
 
@@ -100,18 +101,13 @@ def _by_service(asked: PlacementWhatIf, wait_s: float) -> Json:
 
 def _offline(world: Path, asked: PlacementWhatIf) -> Json:
     from libs.flux.planning import plan_world
-    from libs.flux.program.placement import NoPlanError
     from libs.flux.report.what_if import difference_document
-    from libs.flux.what_if import WhatIfError, changed_world
-    from services.cli.flux.offline import make_plan
+    from libs.flux.what_if import changed_world
+    from services.cli.flux.offline import failing, make_plan
 
-    try:
+    with failing():
         before = make_plan(world)
         after = plan_world(*changed_world(before.words, before.models, before.inputs, asked))
-    except WhatIfError as error:
-        raise CliFailure(str(error)) from error
-    except NoPlanError as error:
-        raise CliFailure(str(error), status=EXIT_NOT_POSSIBLE) from error
     return {"asked": asdict(asked), **difference_document(before, after)}
 
 
@@ -144,11 +140,12 @@ def _numbered(option: str, given: list[str]) -> list[tuple[str, float]]:
     for one in given:
         name, _, text = one.rpartition("=")
         try:
-            found.append((name, float(text)))
+            number = float(text)
         except ValueError:
-            name = ""
-        if not name:
+            number = math.nan
+        if not name or not math.isfinite(number):
             raise CliFailure(f"{option} {one} is not NAME=NUMBER")
+        found.append((name, number))
     return found
 
 

@@ -83,6 +83,27 @@ def test_growth_of_traffic_says_when_its_capacity_is_there(run, tmp_path):
     assert "not possible: shop does not fall by 60 % in step 1" in " ".join(out.split())
 
 
+@pytest.mark.parametrize(
+    ("growth", "told"),
+    [
+        ("shop=nan", "--growth shop=nan is not NAME=NUMBER"),
+        ("shop=inf", "--growth shop=inf is not NAME=NUMBER"),
+        ("shop=-2", "growth of shop is -2: no traffic at all is -1"),
+        ("shop=1e300", "Some amounts of the inputs are too far apart"),
+    ],
+)
+def test_growth_that_no_plan_can_have_is_refused_in_words(run, world, growth, told):
+    code, _, err = run("what-if", "--world", world, "--growth", growth)
+    assert (code, told in " ".join(err.split())) == (1, True), err
+
+
+def test_amounts_that_no_solver_takes_are_an_error_in_words(run, tmp_path):
+    world = write_world(tmp_path / "world")
+    write_table(world, "traffic_growth", ["step", "product", "growth"], [[1, "shop", "1e300"]])
+    code, _, err = run("plan", world, "--out", tmp_path / "p.json")
+    assert (code, "in supply, growth, traffic_growth" in " ".join(err.split())) == (1, True), err
+
+
 def test_what_cannot_be_is_not_possible(run, tmp_path):
     world = write_world(tmp_path / "world")
     limits = [["shop", region, 0.2] for region in ("east", "west", "north")]
