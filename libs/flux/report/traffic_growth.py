@@ -10,6 +10,9 @@ from libs.domain.arrays import Floats
 from libs.domain.execution_plan import Phase
 from libs.flux.planning import Planned
 
+NOISE = 1e-6
+"""Capacity below which a solver's answer is 0."""
+
 
 def traffic_growth_document(planned: Planned, step_h: float | None = None) -> list[dict[str, Any]]:
     """Return an entry for each product whose traffic changes in the first step; the largest changes come first.
@@ -19,8 +22,9 @@ def traffic_growth_document(planned: Planned, step_h: float | None = None) -> li
     growth    by the end of the step, as a share of today's traffic
     ready_h   of a rise: estimated hours from the start of the execution until the capacity for it is there; else None
     late      whether that is longer than the step; None: not known, or no rise
+    lacking   of a rise: hardware that lacks in the pools of the product's services; there is no capacity without it
     """
-    growth, ready_h = planned.inputs.traffic_growth[0], _ready_h(planned)
+    growth, ready_h, lacking = planned.inputs.traffic_growth[0], _ready_h(planned), _lacking(planned)
     found = []
     for p in np.argsort(-np.abs(growth), kind="stable").tolist():
         if growth[p] == 0:
@@ -34,16 +38,19 @@ def traffic_growth_document(planned: Planned, step_h: float | None = None) -> li
                 "growth": float(growth[p]),
                 "ready_h": ready,
                 "late": late,
-                "message": _message(product, float(growth[p]), ready, bool(late)),
+                "lacking": float(lacking[p]) if rises else 0.0,
+                "message": _message(product, float(growth[p]), ready, bool(late), float(lacking[p])),
             }
         )
     return found
 
 
-def _message(product: str, growth: float, ready_h: float | None, late: bool) -> str:
+def _message(product: str, growth: float, ready_h: float | None, late: bool, lacking: float) -> str:
     by = percent(abs(growth))
     if ready_h is None:
         return f"{product} falls by {by}: its capacity stays, because no plan counts on a fall before it has happened"
+    if lacking > NOISE:
+        return f"{product} grows by {by}: the regions of its services lack {lacking:,.4g} of hardware for all they need"
     if ready_h == 0:
         return f"{product} grows by {by}: the capacity for it is there already"
     days = f"{ready_h / 24:,.1f} days after the start of the execution, by the policy's estimates"
@@ -54,6 +61,18 @@ def _message(product: str, growth: float, ready_h: float | None, late: bool) -> 
 def percent(share: float) -> str:
     """Return a growth as people read it: three digits, however small or large it is."""
     return f"{100 * share:.3g} %" if share < 9 else f"{100 * share:,.0f} %"
+
+
+def _lacking(planned: Planned) -> Floats:
+    """Return (P,) the deficit of the pools in which each product's services have capacity in the first step."""
+    words, plan = planned.words, planned.solved.plan
+    found = np.zeros(len(words.products))
+    for p in range(len(found)):
+        mine = planned.models.phi()[words.placement_service, p] > 0
+        held = np.zeros(plan.deficit[0].shape, bool)
+        np.logical_or.at(held, words.placement_type[mine], plan.capacity[0][mine] > NOISE)
+        found[p] = plan.deficit[0][held].sum()
+    return found
 
 
 def _ready_h(planned: Planned) -> Floats:

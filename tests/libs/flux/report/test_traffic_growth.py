@@ -34,6 +34,16 @@ def test_a_rise_has_the_hours_until_its_capacity_is_there():
     assert traffic_growth_document(slow, step_h=168.0)[0]["late"]
 
 
+def test_a_rise_without_hardware_is_said_to_lack_it():
+    words, models, inputs = random_world(3, steps=1, supply=0.9)
+    found = plan_world(words, models, replace(inputs, traffic_growth=np.array([[0.5, 0.0, -0.5]])))
+    lacking = found.solved.plan.deficit[0].sum()
+    (rise, fall) = traffic_growth_document(found)
+    assert (rise["lacking"], fall["lacking"]) == (pytest.approx(lacking), 0.0)
+    assert lacking > 1.0
+    assert f"lack {lacking:,.4g} of hardware" in rise["message"]
+
+
 def test_a_fall_is_said_not_to_count():
     (one,) = traffic_growth_document(planned([0.0, 0.0, -1.0]), step_h=1.0)
     assert (one["product"], one["growth"], one["ready_h"], one["late"]) == ("product-2", -1.0, None, None)
