@@ -16,9 +16,14 @@ from libs.domain.plan_execution import FINAL, ActionState, ExecutionState, Verb
 from libs.domain.world import PlanningInputs, ServiceModels, Vocabulary
 from libs.flux.execution.graph import execution_graph
 from libs.flux.planning import Planned
-from tests.builders.execution import Execution
+from tests.builders.execution import TERMS, Execution
 
 GROWS = (Phase.UPSIZE, Phase.GROW)
+VERBS = (
+    *(Verb.APPROVE, Verb.REJECT, Verb.EDIT, Verb.SKIP, Verb.REVERSE),
+    *(Verb.RETRY, Verb.OVERRIDE, Verb.PAUSE, Verb.RESUME),
+)
+"""Commands of people about an action."""
 
 
 @dataclass
@@ -40,11 +45,10 @@ class GrowingTraffic:
         used = {(one.region, one.hardware_type): one.used for one in pools}
         room = {(one.region, one.hardware_type): one.room for one in pools}
         actions = planned.execution.actions
-        self.run = Execution(actions, graph=execution_graph(actions, used, room))
+        patient = replace(TERMS, action_s_max=1e6)
+        self.run = Execution(actions, patient, graph=execution_graph(actions, used, room))
         self.run.say = lambda action, row: Answer(outcome=Outcome.DONE if rng.random() < 0.5 else Outcome.RUNNING)
-        for verb in (Verb.START, *(Verb.APPROVE for _ in range(any(a.approval for a in actions)))):
-            for phase in Phase if verb is Verb.APPROVE else [""]:
-                self.run.command(verb, str(phase))
+        self.run.command(Verb.START)
         self.level = np.ones(len(self.words.products))
         """Traffic of each product, as a share of today's."""
         self.worst = 0.0
@@ -61,10 +65,20 @@ class GrowingTraffic:
         self.look(all_came=True)
         return self.run.state
 
-    def look(self, *, all_came: bool = False) -> None:
+    def under_people(self, ticks: int) -> None:
+        """Carry out the plan while people give any commands. Traffic falls and does not grow, for no plan is ready."""
+        actions = self.run.graph.actions
+        for _ in range(ticks):
+            if self.rng.random() < 0.3:
+                a, verb = actions[self.rng.integers(len(actions))], VERBS[self.rng.integers(len(VERBS))]
+                self.run.command(verb, a.action, a.before + self.rng.random() * 1.2 * (a.after - a.before))
+            self.run.tick(float(self.rng.choice([60.0, 600.0, 1500.0])))
+            self.look(grows=False)
+
+    def look(self, *, all_came: bool = False, grows: bool = True) -> None:
         """Change the traffic, and compare. Traffic falls at any moment, and grows once the plan is ready for it."""
         now, change = self.moment(), self.inputs.traffic_growth[0]
-        may = (change < 0) | now.ready
+        may = (change < 0) | (grows & now.ready)
         came = may & (all_came | (self.rng.random(len(change)) < 0.1))
         self.level = np.where(came, 1.0 + change, self.level)
         excess = (self.need(now.share) - now.capacity) / np.maximum(self.models.capacity, 1e-9)[:, None]

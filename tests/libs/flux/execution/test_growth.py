@@ -50,3 +50,12 @@ def test_capacity_covers_the_traffic_of_several_weeks(seed):
         assert one.to_the_end() is ExecutionState.DONE
         assert one.worst <= 3 * SMALL
         world = one.next_week()
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_no_command_of_people_takes_capacity_from_the_traffic_of_today(seed):
+    words, models, inputs = growing_world(seed, CHANGES["mixed"])
+    asks = replace(inputs.controls, requires_approval=np.arange(len(words.services)) % 2 == 0)
+    one = GrowingTraffic(plan_world(words, models, replace(inputs, controls=asks)), np.random.default_rng(seed))
+    one.under_people(300)
+    assert one.worst <= 3 * SMALL
