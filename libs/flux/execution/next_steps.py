@@ -109,10 +109,12 @@ class _Tick:
         found += [self._to(progress.row(i), ActionState.DONE) for i in np.flatnonzero(nodes).tolist()]
         due = ready & ~nodes & ~self.frozen & (progress.again_s <= self.now_s)
         due &= (graph.phase != _DOWNSIZE) | (bakes_until(graph, progress, self.terms) <= self.now_s)
+        first = np.flatnonzero(due)
+        first = first[np.argsort(graph.phase[first], kind="stable")]  # upsizes first: growth of traffic may come
+        fits = first[fitting_starts(graph, progress, first)]
         most = self._most_starts(found)
-        opened = np.array(list(islice((i for i in np.flatnonzero(due).tolist() if self._opens(i, found)), most)), int)
-        starts = opened[fitting_starts(graph, progress, opened)]
-        return (*found, *(self._start(i) for i in starts.tolist()))
+        starts = list(islice((i for i in fits.tolist() if self._opens(i, found)), most))
+        return (*found, *(self._start(i) for i in starts))
 
     def _most_starts(self, found: list[ActionProgress]) -> int:
         """Return how many actions may begin, after those that go on in this tick."""

@@ -7,7 +7,7 @@ from libs.domain.execution_plan import Phase
 from libs.domain.gate import Gate, GateMode, GateTime
 from libs.domain.plan_execution import ActionState, ExecutionState, Verb
 from libs.flux.execution.graph import execution_graph
-from tests.builders.execution import DONE, TERMS, Execution, pools_of, two_products
+from tests.builders.execution import DONE, TERMS, Execution, pools_of, resize, two_products
 
 SHOP, FEED, DOWN = "shift/shop/east/west", "shift/feed/north/east", "downsize/shop-front/east/compute"
 ERRORS = Gate(name="errors", time=GateTime.FRACTION, query="errors{product}", most=0.01, unknown_s_max=1800.0)
@@ -281,6 +281,17 @@ def test_no_more_actions_run_at_a_time_than_agreed():
         assert len(execution.tick().ask) == 1
     execution.say = lambda action, row: DONE
     assert execution.run() is ExecutionState.DONE
+
+
+def test_upsizes_begin_before_downsizes_and_one_without_room_holds_up_no_other():
+    down = resize("a", 20.0, 10.0, Phase.DOWNSIZE)
+    large, small = resize("b", 10.0, 60.0), resize("c", 10.0, 15.0)
+    actions, pool = (down, large, small), ("east", "hw")
+    graph = execution_graph(actions, {pool: 40.0}, {pool: 50.0})
+    execution = Execution(actions, replace(TERMS, in_flight_max=1), graph)
+    execution.command(Verb.START)
+    execution.run(20)
+    assert [name for name, _, _ in execution.asked] == [small.action, down.action]
 
 
 def test_a_shift_whose_way_back_failed_is_asked_for_again(run):
