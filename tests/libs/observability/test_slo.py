@@ -11,6 +11,7 @@ import yaml
 from prometheus_client import REGISTRY
 from prometheus_client.utils import floatToGoString
 
+from libs.domain.region_condition import RegionConditionType
 from libs.observability.tallies import TALLIES
 from libs.store.platform.database import Database
 from libs.web import metrics
@@ -20,6 +21,13 @@ from services.planner import span_metrics
 PROMTOOL = shutil.which("promtool")
 DOCS = Path(__file__).parents[3] / "docs"
 NAME = re.compile(r"\bplimsoll_[a-z0-9_]+")
+SEEN_OTHERWISE = {
+    RegionConditionType.LOST_SERVERS_REPLACED: "PlimsollCapacityLost",
+    RegionConditionType.ROOM_TO_MOVE: "PlimsollMovesWait",
+    RegionConditionType.SOLVED: "PlimsollNotSolved",
+    RegionConditionType.MOVING: None,
+}
+"""Conditions that no alert reads, and the alert on what they lead to. None: an operator paused the mover."""
 LABELS = re.compile(r"\b(plimsoll_[a-z0-9_]+)\{([^}]*)\}")
 
 
@@ -92,6 +100,14 @@ def test_each_promise_names_its_alerts_and_each_alert_its_promise() -> None:
         assert found, section.splitlines()[0]
         named |= found
     assert named == {rule["alert"] for rule in rules() if "alert" in rule}
+
+
+def test_each_condition_of_a_region_has_an_alert() -> None:
+    alerts = {rule["alert"]: rule["expr"] for rule in rules() if "alert" in rule}
+    for kind in RegionConditionType:
+        read = [name for name, expr in alerts.items() if re.search(rf'_condition{{type="{kind}"[^}}]*}}\) == 0', expr)]
+        if not read:
+            assert SEEN_OTHERWISE[kind] in {*alerts, None}, kind
 
 
 def test_each_recorded_series_that_is_asked_for_is_recorded() -> None:
