@@ -14,11 +14,13 @@ from numpy.typing import NDArray
 from libs.domain.arrays import Bools
 from libs.domain.fleet import FREE
 from libs.domain.replacement import BURST_LOST_SHARE, FailuresSnapshot
+from libs.reconcile.jobs import DRAW_REPLACEMENTS
 from libs.store.fleet.inventory_snapshot import IMPORTED
 from libs.store.fleet.regions import load_region
 from libs.store.fleet.snapshot import load_fleet_snapshot
 from libs.store.moves.replacement_ground import load_replacement_ground
 from libs.store.platform.database import Transaction
+from libs.store.platform.jobs import enqueue
 
 _SWAPS_KEPT = timedelta(hours=1)
 """Age of the plans of replacements that may be taken back."""
@@ -78,6 +80,16 @@ _SPARE = """
       AND (spare_for_reservation_id IS NULL OR current_reservation_id = target_reservation_id)
       AND NOT EXISTS (SELECT FROM moves WHERE moves.server_id = servers.server_id AND dead_letter = 'open')
     ORDER BY server_id"""
+
+
+def ask_for_replacements(tx: Transaction, region: str) -> None:
+    """Ask for a draw of replacements: a lost server may have waited for one that a new plan made spare.
+
+    `tx` must be a transaction of its own, after the plan is committed. Reports of failures hold servers and wait for
+    the row of this job, so the plan's transaction could wait for them in turn. If a kill comes between the two, the
+    schedule asks within a minute.
+    """
+    enqueue(tx, DRAW_REPLACEMENTS, region)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Response
 
 from libs.domain.principal import Role
+from libs.store.moves.replacement_need import ask_for_replacements
 from libs.store.platform.database import Transaction
 from libs.web.auth import Asking, require
 from libs.web.context import Context
@@ -47,4 +48,7 @@ def post_apply(
         applied = apply_simulation(tx, ground, simulation_id, actor=actor, reason=reason, now=now)
         return Answer(200, simulation_out(applied))
 
-    return write.once(effect)
+    answer = write.once(effect)
+    with context.database.write() as tx:
+        ask_for_replacements(tx, ground.fleet.region)
+    return answer

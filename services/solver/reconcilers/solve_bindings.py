@@ -33,7 +33,7 @@ from libs.ras.waves.report import foretell
 from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
 from libs.reconcile.errors import StalePlan
-from libs.reconcile.jobs import DRAW_REPLACEMENTS, SOLVE
+from libs.reconcile.jobs import SOLVE
 from libs.store.capacity.coverage import load_coverage
 from libs.store.capacity.findings import record_findings
 from libs.store.capacity.followed_shares import follow_holdings
@@ -50,6 +50,7 @@ from libs.store.moves.churn import with_churn
 from libs.store.moves.exceptions import settle_exceptions
 from libs.store.moves.foretold_loans import settle_foretold_loans
 from libs.store.moves.moving_state import load_moving_state
+from libs.store.moves.replacement_need import ask_for_replacements
 from libs.store.plans.plans import commit_plan, lock_lineage, lock_plan
 from libs.store.plans.solve_runs import (
     fail_left_runs,
@@ -59,7 +60,6 @@ from libs.store.plans.solve_runs import (
     start_solve_run,
 )
 from libs.store.platform.database import Database
-from libs.store.platform.jobs import enqueue
 from services.solver.kept_bundles import keep_bundle
 from services.solver.phase_spans import PhaseSpans
 from services.solver.settings import SolverSettings
@@ -225,10 +225,8 @@ class SolveBindings:
             crash_point("solver.commit.before")
         crash_point("solver.commit.after")
         if plan is not None:
-            # A lost server may have waited for one that is spare now. A transaction of its own: reports of failures
-            # hold servers and wait for the row of this job. If it is missed, the schedule asks within a minute.
             with self.database.write() as tx:
-                enqueue(tx, DRAW_REPLACEMENTS, self.region)
+                ask_for_replacements(tx, self.region)
         SOLVES.count(self.region, status.value, result.report.stopped_by)
         log.info("solve.done", region=self.region, solve_run_id=solve_run_id, status=status.value, **_figures(plan))
         return status

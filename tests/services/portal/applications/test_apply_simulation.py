@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from fastapi.testclient import TestClient
 
 from libs.domain.approval import ApprovalLimits
+from libs.domain.job import JobStatus
 from libs.domain.plan import PlanKind
 from libs.domain.principal import Role
 from libs.domain.reservation import ReservationSpec
@@ -25,6 +26,7 @@ from libs.store.plans.plans import commit_plan, load_plan
 from libs.store.plans.simulations import load_simulated_changes
 from libs.store.platform.audit import list_entries
 from libs.store.platform.database import Database, Transaction
+from libs.store.platform.jobs import list_jobs
 from services.portal.api import applications
 from services.portal.apply_simulation import Ground
 from tests.builders.race import elsewhere
@@ -58,6 +60,9 @@ def test_decisions_are_applied_as_simulated(
     bound = dict(zip(*np.unique(list(targets(after).values()), return_counts=True), strict=True))
     wanted = {row["reservation"]: row["total_rru_after"] for row in found["report"]["reservations"]}
     assert {name: bound[name] for name in wanted} == wanted
+    with database.snapshot() as tx:
+        asked = {(job.kind, job.subject) for job in list_jobs(tx, status=JobStatus.QUEUED).items}
+    assert asked >= {("move", "west"), ("draw_replacements", "west")}, "as after a solve, servers may be spare now"
     again = client.post(path)
     assert (again.status_code, again.json()["code"]) == (409, "wrong_phase")
 
