@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from libs.domain.approval import Cause
 from libs.domain.canary import PER_RESERVATION, Canary, chosen, first_share
 from libs.domain.policy import RegionPolicy
 from libs.domain.region_condition import ConditionStatus
 from libs.domain.stored_policy import changed
 
+ENDS_ROLLOUT = "EndsRollout"
 COMPARISONS_LEAST = 3
 """Number of finished comparisons that a stage needs before the next one may begin."""
 _SHOWN = 10_000
@@ -161,6 +163,17 @@ def condition_of(rollout: PolicyRollout) -> ToldCondition:
         "back with `plimsoll rollout back`.",
         numbers=numbers,
     )
+
+
+def ended_by_policy(rollout: PolicyRollout | None) -> tuple[Cause, ...]:
+    """Return the roll-out that any other change of the region's policy would end, as a cause to read before that change
+    is approved. Empty: `rollout`, the region's latest one, is over, or there was none.
+    """
+    if rollout is None or rollout.stage not in OPEN:
+        return ()
+    number = rollout.policy_rollout_id
+    message = f"it would end roll-out {number}, which is in the stage {rollout.stage}"
+    return (Cause(reason=ENDS_ROLLOUT, message=message, numbers={"policy_rollout_id": number}),)
 
 
 def refusal_to_advance(

@@ -165,6 +165,7 @@ class Simulation:
 
     rests_on   the state that the answer depends on (see the function `rests_on`)
     applied_*  the plan that applied the answer, the token and the time; None: not applied
+    ends_rollout_id   the open roll-out of a policy that applying it would end, or the one that it ended; None: none
     """
 
     simulation_id: int
@@ -184,6 +185,7 @@ class Simulation:
     applied_plan_id: int | None
     applied_by: str | None
     applied_at: datetime | None
+    ends_rollout_id: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,8 @@ from dataclasses import asdict, fields, replace
 
 from libs.domain.policy import RegionPolicy
 
-_DEFAULTS = asdict(RegionPolicy())
+DEFAULTS = asdict(RegionPolicy())
+"""The value of each field that a stored policy does not name."""
 
 
 class UnknownPrices(Exception):
@@ -28,13 +29,13 @@ def to_stored(policy: RegionPolicy, unknown: Mapping[str, object] | None = None)
 
     A field that is new, and not used, is then no field to an older process.
     """
-    return {name: value for name, value in asdict(policy).items() if value != _DEFAULTS[name]} | dict(unknown or {})
+    return {name: value for name, value in asdict(policy).items() if value != DEFAULTS[name]} | dict(unknown or {})
 
 
 def of_stored(stored: Mapping[str, object]) -> tuple[RegionPolicy, dict[str, object]]:
     """Return a policy that a process of any version stored, and its fields that this version does not know."""
-    known = {name: value for name, value in stored.items() if name in _DEFAULTS}
-    unknown = {name: value for name, value in stored.items() if name not in _DEFAULTS}
+    known = {name: value for name, value in stored.items() if name in DEFAULTS}
+    unknown = {name: value for name, value in stored.items() if name not in DEFAULTS}
     return RegionPolicy(**known), unknown  # type: ignore[arg-type]  # as `to_stored` wrote them
 
 

@@ -38,6 +38,9 @@ class SimulationOut(ResponseModel):
     applied_plan_id: int | None = Field(description="The plan that applied it; null if it changed no target")
     applied_by: str | None
     applied_at: datetime | None
+    ends_rollout_id: int | None = Field(
+        description="The open roll-out of a policy that applying it would end, or the one that it ended; null: none"
+    )
 
 
 def simulation_out(simulation: Simulation) -> SimulationOut:

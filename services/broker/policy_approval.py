@@ -10,7 +10,7 @@ from datetime import datetime
 
 from libs.domain.approval import Approval, ApprovalKind, ApprovalLimits, Cause
 from libs.domain.policy import RegionPolicy
-from libs.domain.policy_rollout import OPEN
+from libs.domain.policy_rollout import ended_by_policy
 from libs.domain.region import Region
 from libs.reconcile.errors import StaleGeneration
 from libs.store.capacity.approvals import ask_for_approval, supersede_of_policy
@@ -51,23 +51,16 @@ def ask_for_policy(
         region.region_id,
         action="ask_for_policy",
         kind=ApprovalKind.REGION_POLICY,
-        causes=[*(_cause(name, before[name], change[name]) for name in waiting), *_ended(tx, region)],
+        causes=[
+            *(_cause(name, before[name], change[name]) for name in waiting),
+            *ended_by_policy(load_latest_rollout(tx, region.region_id)),
+        ],
         change=change,
         before=before,
         actor=actor,
         reason=reason,
         now=now,
     )
-
-
-def _ended(tx: Transaction, region: Region) -> list[Cause]:
-    """Return the open roll-out of the region, which the change would end, as a cause to read before the approval."""
-    rollout = load_latest_rollout(tx, region.region_id)
-    if rollout is None or rollout.stage not in OPEN:
-        return []
-    number = rollout.policy_rollout_id
-    message = f"it would end roll-out {number}, which is in the stage {rollout.stage}"
-    return [Cause(reason="EndsRollout", message=message, numbers={"policy_rollout_id": number})]
 
 
 def _cause(name: str, before: float, asked: object) -> Cause:

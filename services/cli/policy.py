@@ -53,8 +53,12 @@ def _tell_ended(before: Json, after: Json) -> None:
         {one["type"]: one for one in region["conditions"]}.get("PolicyRollout", {}) for region in (before, after)
     )
     if now.get("reason") == "Superseded" and was.get("reason") != "Superseded":
-        number = now["numbers"]["policy_rollout_id"]
-        note(f"This ended roll-out {number}, which started from the policy before: `plimsoll rollout show` has it.")
+        note_ended_rollout(now["numbers"]["policy_rollout_id"])
+
+
+def note_ended_rollout(number: int) -> None:
+    """Say that a change of the policy ended a roll-out."""
+    note(f"This ended roll-out {number}, which started from the policy before: `plimsoll rollout show` has it.")
 
 
 def setting(text: str) -> tuple[str, bool | float]:

@@ -11,6 +11,7 @@ from services.cli.client import Client, Json
 from services.cli.estimate import show_estimate
 from services.cli.failure import CliFailure
 from services.cli.output import Output, OutputOption, percent, plural, print_json, print_rows, say, stderr, stdout
+from services.cli.policy import note_ended_rollout
 from services.cli.simulated_limits import show_power, show_uplinks
 from services.cli.specs import number_of
 
@@ -170,6 +171,8 @@ def _go_on(simulation: Json) -> str:
 
 def _apply(client: Client, number: int, reason: str | None, output: Output) -> None:
     done = client.post(f"/v1/simulations/{number}/apply", reason=reason)
+    if done["ends_rollout_id"] is not None:
+        note_ended_rollout(done["ends_rollout_id"])
     if output is Output.JSON:
         print_json(done)
     elif done["applied_plan_id"] is None:
@@ -214,6 +217,8 @@ def _show(found: Json) -> None:
         say(f"{one['reservation']}: {one['message']}")
     if found["applicable"] and not report["refused"] and found["status"] == "done":
         say(f"`plimsoll simulate --apply {found['simulation_id']}` applies it, if its basis does not change meanwhile.")
+        if found["ends_rollout_id"] is not None:
+            say(f"That would end roll-out {found['ends_rollout_id']} of another policy.")
 
 
 RESERVATION = {

@@ -76,6 +76,7 @@ class Application:
                     simulation said
     churn_until     when the oldest preemption that the churn budget counts stops counting; None: no such time is known
     reason      reason that the operator `actor` gave; None: not given
+    ends   the roll-out of a policy that a change of the policy would end
     person, asked_by   the person behind `actor`, and the persons who asked for the simulation
     """
 
@@ -90,6 +91,7 @@ class Application:
     foreseen_short_rru: Mapping[str, float]
     foreseen_over: int
     churn_until: datetime | None
+    ends: tuple[Cause, ...]
     actor: str
     person: str
     asked_by: Collection[str]
@@ -269,7 +271,7 @@ def judge_application(application: Application) -> Refusal | Applied:
     )
     if application.simulation.what_if.policy and application.limits.policy_prices:
         message = "the prices of the region's policy would change"
-        causes += (Cause(reason="PolicyPrice", message=message, numbers={}),)
+        causes += (Cause(reason="PolicyPrice", message=message, numbers={}), *application.ends)
     lacked = short_rru(application.imagined, covered)
     for one in application.decisions:
         foreseen = application.foreseen_short_rru.get(one.name, 0.0)

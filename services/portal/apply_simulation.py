@@ -12,6 +12,7 @@ from datetime import datetime
 from libs.domain.capacity_request import CapacityRequestKind, CapacityRequestPhase
 from libs.domain.fleet import FleetSnapshot, TargetPlan
 from libs.domain.plan import PlanKind
+from libs.domain.policy_rollout import ended_by_policy
 from libs.domain.reservation import Reservation
 from libs.domain.simulation import SimulatedChange, Simulation, rests_on
 from libs.domain.waves import MovingState
@@ -35,6 +36,7 @@ from libs.store.capacity.findings import record_findings
 from libs.store.capacity.plan_changes import load_plan_changes
 from libs.store.capacity.quotas import load_bounds, load_quota, lock_limits
 from libs.store.capacity.reservations import create_reservation, load_reservation, update_spec
+from libs.store.fleet.policy_rollouts import load_latest_rollout
 from libs.store.fleet.power_limits import load_power_bounds
 from libs.store.fleet.present_classes import load_catalogue
 from libs.store.fleet.regions import load_region
@@ -147,6 +149,7 @@ def apply_simulation(
         foreseen_short_rru=_foreseen(report),
         foreseen_over=_foreseen_over(report),
         churn_until=ground.churn_until,
+        ends=ended_by_policy(load_latest_rollout(tx, ground.region_id)),
         actor=actor,
         person=next(iter(load_persons(tx, [actor]))),
         asked_by=load_persons(tx, [simulation.requested_by]),

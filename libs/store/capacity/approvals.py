@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from libs.domain.approval import Approval, ApprovalKind, ApprovalStatus, Cause
 from libs.domain.page import Page
 from libs.domain.plan_execution import ExecutionState, RejectKind
+from libs.domain.policy_rollout import ENDS_ROLLOUT
 from libs.reconcile.errors import StaleGeneration
 from libs.store.platform import audit
 from libs.store.platform.database import Transaction
@@ -242,6 +243,26 @@ def supersede_of_policy(
         asked = _table.c.change["rollout", "policy_rollout_id"].as_integer()
         waits = sa.and_(waits, asked == policy_rollout_id)
     _supersede(tx, waits, decided_by, reason, now)
+
+
+def note_ended_rollout(tx: Transaction, region_id: int, ended: Sequence[Cause]) -> None:
+    """Let the pending change of a region's policy name the roll-out that it would end. A stage of a roll-out ends none.
+
+    ended   the causes of reason ENDS_ROLLOUT that hold from now on
+
+    An approval that changes so has another generation: it must be read again before it can be decided.
+    """
+    query = _SELECT.where(
+        _table.c.region_id == region_id,
+        _table.c.kind == ApprovalKind.REGION_POLICY,
+        _table.c.status == ApprovalStatus.PENDING,
+        _table.c.change["rollout"].is_(None),
+    )
+    for approval in [_approval(row) for row in tx.execute(query).mappings()]:
+        causes = [*(cause for cause in approval.causes if cause.reason != ENDS_ROLLOUT), *ended]
+        if causes != list(approval.causes):
+            key = _table.c.approval_id == approval.approval_id
+            tx.execute(sa.update(_table).where(key).values(causes=[asdict(cause) for cause in causes]))
 
 
 def supersede_of_event(tx: Transaction, event_id: int, *, decided_by: str, reason: str, now: datetime) -> None:

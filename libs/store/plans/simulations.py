@@ -6,16 +6,31 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import JSONB
 
 from libs.domain.page import Page
+from libs.domain.policy_rollout import OPEN, RolloutStage
 from libs.domain.reservation import ReservationKind
 from libs.domain.simulation import SimulatedChange, Simulation, SimulationStatus, WhatIf, what_if_of
+from libs.domain.stored_policy import DEFAULTS
 from libs.store.platform.database import Transaction
 from libs.store.platform.errors import told
 from libs.store.platform.refusals import NotFound
-from libs.store.tables import jobs, regions, reservations, simulations
+from libs.store.tables import jobs, policy_rollouts, regions, reservations, simulations
 
-_ALL = (*simulations.c, regions.c.name.label("region"))
+_OF_REGION = sa.literal(DEFAULTS, JSONB).concat(regions.c.policy)
+_IS_NEW_POLICY = ~_OF_REGION.contains(simulations.c.what_if["policy"])
+_ENDED = sa.and_(
+    policy_rollouts.c.stage == RolloutStage.SUPERSEDED, policy_rollouts.c.stage_at == simulations.c.applied_at
+)
+_ENDS = sa.and_(policy_rollouts.c.stage.in_(OPEN), simulations.c.applied_at.is_(None), _IS_NEW_POLICY)
+_ENDS_ROLLOUT = (
+    sa.select(sa.func.max(policy_rollouts.c.policy_rollout_id))
+    .where(policy_rollouts.c.region_id == simulations.c.region_id, sa.or_(_ENDS, _ENDED))
+    .correlate(simulations, regions)
+    .scalar_subquery()
+)
+_ALL = (*simulations.c, regions.c.name.label("region"), _ENDS_ROLLOUT.label("ends_rollout_id"))
 _COLUMNS = sa.select(*_ALL).join_from(simulations, regions)
 # Leave reservations and domains out of the reports: each report names many, too many for a page.
 # An older version stored the document `null` for a failed simulation, on which the operator `-` fails.

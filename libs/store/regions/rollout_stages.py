@@ -10,10 +10,18 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
-from libs.domain.policy_rollout import OPEN, Finding, PolicyRollout, RolloutStage, condition_of
+from libs.domain.policy_rollout import (
+    OPEN,
+    Finding,
+    PolicyRollout,
+    RolloutStage,
+    condition_of,
+    ended_by_policy,
+)
 from libs.domain.region import Region
 from libs.domain.region_condition import RegionConditionType
 from libs.reconcile.errors import StaleGeneration
+from libs.store.capacity.approvals import note_ended_rollout
 from libs.store.fleet.policy_rollouts import load_latest_rollout, load_rollout
 from libs.store.platform import audit
 from libs.store.platform.database import Transaction
@@ -133,6 +141,8 @@ def _swap(tx: Transaction, rollout: PolicyRollout, generation: int, values: Mapp
 
 
 def _tell(tx: Transaction, region_id: int, rollout: PolicyRollout, now: datetime) -> None:
+    """Tell the region's operators of the roll-out by its condition, and those who decide on another policy."""
+    note_ended_rollout(tx, region_id, ended_by_policy(rollout))
     told = condition_of(rollout)
     set_condition(
         tx,

@@ -356,6 +356,11 @@ def test_the_roll_out_of_a_policy(plimsoll: Plimsoll, tmp_path: Path) -> None:
     assert "stage: back" in plimsoll("rollout", "show", "north", "--rollout", "1").stdout
     assert "in the stage back" in plimsoll("rollout", "back", "north", "--rollout", "1", *why).stderr
     assert "is of north" in plimsoll("rollout", "show", "west", "--rollout", "1").stderr
+    assert plimsoll("rollout", "start", "north", "--set", "buffer_cost=9", *why).returncode == 0
+    tried = plimsoll("simulate", "north", "--policy", "spread_cost=1")
+    assert "That would end roll-out 3 of another policy." in tried.stdout, tried.stderr
+    number = document(plimsoll("get", "simulations", "-o", "json"))["items"][0]["simulation_id"]
+    assert "This ended roll-out 3" in plimsoll("simulate", "--apply", number).stderr
 
 
 def test_help_and_what_is_mistyped(plimsoll: Plimsoll) -> None:

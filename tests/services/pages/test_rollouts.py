@@ -151,3 +151,18 @@ def test_a_roll_out_of_another_region_or_of_none_is_missing(log_in: LogIn, world
     for path in (f"{PATH}/99999", f"{PATH}/x", "/regions/none/rollouts"):
         assert browser.get(path).status_code == 404, path
     assert f'href="{PATH}"' in browser.get(f"/regions/{QUIET}/solves").text
+
+
+def test_applying_another_policy_names_the_roll_out_that_it_ends(
+    log_in: LogIn, world: PagesWorld, rollout: dict
+) -> None:
+    browser, number = log_in(world.operator), rollout["policy_rollout_id"]
+    asked = browser.post(f"/regions/{QUIET}/what-if", data={"action": "run", "policy:spread_cost": "0.6"})
+    assert asked.status_code == 303, asked.text
+    world.platform.tick()
+    address = asked.headers["location"]
+    link = f'<a href="{PATH}/{number}">roll-out {number}</a>'
+    assert f"Its policy would end {link} of another one." in browser.get(address).text
+    applied = browser.post(address, data={"action": "apply", "reason": "spread more"})
+    assert applied.status_code == 303, applied.text
+    assert f"It ended {link} of another policy." in browser.get(address).text

@@ -266,5 +266,40 @@ def test_a_way_back_ends_only_what_the_roll_out_asked_for(
     asked = operator.patch("/v1/regions/west", json=shares, headers=tagged(1))
     assert asked.status_code == 202, asked.json()
     assert send(operator, start(operator), "back").json()["stage"] == "back"
-    assert operator.get(f"/v1/approvals/{asked.json()['approval_id']}").json()["status"] == "pending"
-    assert decide(admin, asked).status_code == 200
+    path = f"/v1/approvals/{asked.json()['approval_id']}"
+    waits = operator.get(path)
+    assert waits.json()["status"] == "pending"
+    decided = admin.post(f"{path}/approve", json={"reason": "read"}, headers={"If-Match": waits.headers["ETag"]})
+    assert decided.status_code == 200
+
+
+def test_a_change_that_waits_names_the_roll_out_that_begins_meanwhile(
+    operator: TestClient, admin: TestClient, imported: None, compared: Callable[[Json], None]
+) -> None:
+    shares = {"policy": {"shared_buffer_share": 0.1}, "reason": "more failures"}
+    asked = operator.patch("/v1/regions/west", json=shares, headers=tagged(1))
+    path = f"/v1/approvals/{asked.json()['approval_id']}"
+
+    def told() -> list[str]:
+        return [one["message"] for one in admin.get(path).json()["causes"] if one["reason"] == "EndsRollout"]
+
+    assert told() == []
+    rollout = start(operator)
+    ends = f"it would end roll-out {rollout['policy_rollout_id']}, which is in the stage"
+    assert told() == [f"{ends} shadow"]
+    unread = decide(admin, asked)
+    assert (unread.status_code, unread.json()["code"]) == (409, "stale_generation"), "it was read without this"
+    send(operator, rollout, "back")
+    assert told() == []
+    rollout = start(operator)
+    compared(rollout)
+    stage = send(operator, rollout, "advance", share=0.9999)
+    assert "EndsRollout" not in {one["reason"] for one in stage.json()["causes"]}
+    assert admin.get(path).json()["status"] == "superseded"
+    again = operator.patch("/v1/regions/west", json=shares, headers=tagged(1))
+    path = f"/v1/approvals/{again.json()['approval_id']}"
+    read = admin.get(path)
+    assert told() == [f"it would end roll-out {rollout['policy_rollout_id']}, which is in the stage shadow"]
+    ended = admin.post(f"{path}/approve", json={"reason": "read"}, headers={"If-Match": read.headers["ETag"]})
+    assert ended.status_code == 200, ended.json()
+    assert now_of(operator, rollout)["stage"] == "superseded"

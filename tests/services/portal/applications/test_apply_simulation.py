@@ -21,12 +21,14 @@ from libs.store.capacity.capacity_requests import list_capacity_requests
 from libs.store.capacity.coverage import load_coverage
 from libs.store.capacity.quotas import set_quota
 from libs.store.capacity.reservations import create_reservation, load_reservation, update_spec
+from libs.store.fleet.policy_rollouts import load_rollout
 from libs.store.fleet.regions import load_region
 from libs.store.plans.plans import commit_plan, load_plan
 from libs.store.plans.simulations import load_simulated_changes
 from libs.store.platform.audit import list_entries
 from libs.store.platform.database import Database, Transaction
 from libs.store.platform.jobs import list_jobs
+from libs.store.regions.rollout_stages import create_rollout
 from services.portal.api import applications
 from services.portal.apply_simulation import Ground
 from tests.builders.race import elsewhere
@@ -351,3 +353,30 @@ def test_ten_who_apply_at_once_leave_connections_for_everybody_else(
         applied = sorted(one.result().status_code for one in applying)
         assert {one.result().status_code for one in reading} == {200}
     assert applied == [200] + [409] * 9
+
+
+def test_a_policy_says_which_roll_out_it_ends(
+    simulate: Callable[..., dict], client: TestClient, database: Database
+) -> None:
+    with database.write() as tx:
+        rollout = create_rollout(
+            tx, load_region(tx, "west"), {"buffer_cost": 8.0}, actor="olga", reason="test", now=SystemClock().now()
+        ).policy_rollout_id
+        set_approval_limits(tx, load_region(tx, "west").region_id, ApprovalLimits(policy_prices=True))
+    demand = [{"reservation": "thin", "capacity_rru": 4}]
+    assert simulate(demand=demand)["ends_rollout_id"] is None
+    assert simulate(policy={"move_cost_idle": 1})["ends_rollout_id"] is None, "the region has this price already"
+    found = simulate(policy={"move_cost_idle": 0.5})
+    assert found["ends_rollout_id"] == rollout
+    path = f"/v1/simulations/{found['simulation_id']}"
+    refused = client.post(f"{path}/apply").json()
+    assert (refused["code"], "it would end roll-out" in refused["detail"]) == ("needs_approval", True)
+    applied = client.post(f"{path}/apply", params={"reason": "agreed"}).json()
+    assert applied["ends_rollout_id"] == client.get(path).json()["ends_rollout_id"] == rollout
+    with database.snapshot() as tx:
+        assert load_rollout(tx, rollout).stage == "superseded"
+        *_, entry = list_entries(tx, subject_kind="simulation").items
+    assert entry.after is not None
+    assert [cause["reason"] for cause in entry.after["causes"]] == ["PolicyPrice", "EndsRollout"]
+    [listed] = client.get("/v1/simulations?limit=1").json()["items"]
+    assert listed["ends_rollout_id"] == rollout
