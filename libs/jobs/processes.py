@@ -31,6 +31,7 @@ def run_worker(settings: JobSettings, kinds: Sequence[JobKind]) -> None:
     alive = AliveFile(settings.alive_file)
 
     def touch_often(sender: Any, **_: object) -> None:
+        alive.touch()
         sender.timer.call_repeatedly(ALIVE_S, alive.touch)
 
     signals.worker_ready.connect(touch_often, weak=False)

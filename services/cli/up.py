@@ -44,6 +44,8 @@ def up(
         with running_platform(
             settings, clock=clock, host=host, port=port, pages_port=pages_port, tell=tell
         ) as platform:
+            tell(f"the API answers at {platform.url}, while workers still load")
+            platform.supervisor.wait_until_ready()
             stderr.print(f"[green]ready[/green] at {platform.url}", highlight=False)
             note(f"  pages: {platform.pages_url}; log in with the admin token")
             note(f"  admin token: {platform.token_file}\n  logs: {settings.log_dir}")

@@ -18,7 +18,7 @@ from libs.reconcile.settings import ClockSettings
 from services.standalone.database import provide_database
 from services.standalone.environment_check import check_environment
 from services.standalone.postgres_age import old_server_note
-from services.standalone.probe import HttpReady
+from services.standalone.probe import FileReady, HttpReady
 from services.standalone.processes import Command, Tell, tell_nothing
 from services.standalone.settings import StandaloneSettings
 from services.standalone.supervisor import Supervisor, listen
@@ -80,8 +80,9 @@ def running_platform(
     route    the database's URL -> the URL for the processes, if a proxy stands between
     tell     takes a sentence at each step of the start, and when a process dies
 
-    While it runs, `settings.endpoint_file` tells the command line its address. Raises ChildFailed, PostgresUnavailable
-    or OSError, and SystemExit before anything starts if the environment is wrong.
+    The block begins once the API is ready. Workers may still load their code then: `supervisor.wait_until_ready()`
+    waits for them. While the platform runs, `settings.endpoint_file` tells the command line its address. Raises
+    ChildFailed, PostgresUnavailable or OSError, and SystemExit before anything starts if the environment is wrong.
     """
     state = settings.state_dir
     env = {
@@ -99,7 +100,7 @@ def running_platform(
         env.pop("PLIMSOLL_BROKER_URL", None)
     check_environment({**env, "DATABASE_URL": _ANY_DATABASE})
     state.mkdir(parents=True, exist_ok=True, mode=0o711)
-    for folder in (settings.log_dir, state / "bundles", state / "queue"):
+    for folder in (settings.log_dir, settings.alive_dir, state / "bundles", state / "queue"):
         _make_private(folder)
     with (
         _listen(host, port, settings.port_file) as sock,
@@ -139,18 +140,18 @@ def running_platform(
         from services.portal.set_up import prepare_database
 
         prepare_database(database_url, token_file, clock)
-        supervisor.launch(_python("worker", env, "-m", "services.standalone.worker", "others"))
+        supervisor.launch(_loop("worker", settings, env, "-m", "services.standalone.worker", "others"))
         supervisor.wait_ready("api")
         # The others load while the first requests arrive: no request waits for a solve, and no move for a request.
-        supervisor.launch(_python("mover", env, "-m", "services.standalone.worker", "mover"))
-        supervisor.launch(_python("scheduler", env, "-m", "services.scheduler.main", "work"))
+        supervisor.launch(_loop("mover", settings, env, "-m", "services.standalone.worker", "mover"))
+        supervisor.launch(_loop("scheduler", settings, env, "-m", "services.scheduler.main", "work"))
         if pages_sock is not None:
             supervisor.launch(_pages(pages_sock, env, url, settings.trusted_proxies))
         # A process per solve or plan gives all its memory back, and its peak is that of one solve.
         solver_env = {**env, "PLIMSOLL_JOB_SLOTS": str(settings.solver_slots)}
         solver_env["PLIMSOLL_JOB_PROCESS_JOBS_MAX"] = "1"
-        supervisor.launch(_python("solver", solver_env, "-m", "services.standalone.worker", "solver"))
-        supervisor.launch(_python("planner", solver_env, "-m", "services.standalone.worker", "planner"))
+        supervisor.launch(_loop("solver", settings, solver_env, "-m", "services.standalone.worker", "solver"))
+        supervisor.launch(_loop("planner", settings, solver_env, "-m", "services.standalone.worker", "planner"))
         endpoint = settings.endpoint_file
         endpoint.write_text(json.dumps({"url": url, "token_file": str(token_file)}) + "\n")
         supervisor.after_stop.callback(endpoint.unlink, missing_ok=True)
@@ -196,6 +197,7 @@ def _pages(sock: socket, env: Mapping[str, str], api_url: str, trusted_proxies: 
             *_proxy_headers(trusted_proxies),
         ],
         env=_LITTLE_MEMORY | own | {"PLIMSOLL_URL": api_url},
+        ready=HttpReady(*sock.getsockname()[:2]),
         pass_fds=[sock.fileno()],
     )
 
@@ -221,5 +223,12 @@ def _proxy_headers(trusted: str | None) -> tuple[str, ...]:
     return ("--proxy-headers", "--forwarded-allow-ips", trusted) if trusted else ("--no-proxy-headers",)
 
 
-def _python(name: str, env: Mapping[str, str], *arguments: str) -> Command:
-    return Command(name=name, argv=[sys.executable, *arguments], env=env)
+def _loop(name: str, settings: StandaloneSettings, env: Mapping[str, str], *arguments: str) -> Command:
+    """Return a worker or the scheduler, which is ready once its loop turns."""
+    alive = settings.alive_dir / name
+    return Command(
+        name=name,
+        argv=[sys.executable, *arguments],
+        env={**env, "PLIMSOLL_ALIVE_FILE": str(alive)},
+        ready=FileReady(alive),
+    )

@@ -1,13 +1,28 @@
-"""Ask a server whether it is ready, one request at a time, without a time limit."""
+"""Ask a child whether it is ready: a server over HTTP, one request at a time and without a time limit, and any other
+process by the file that it touches.
+"""
 
 from __future__ import annotations
 
 import socket
 import time
+from pathlib import Path
 
 _CONNECT_S_MAX = 1.0
 _AGAIN_S_MIN, _AGAIN_S_MAX = 0.1, 1.0
 _ANSWER_BYTES_MAX = 10_000
+
+
+class FileReady:
+    """Whether a process touches `path`, which it does once its loop turns. A file of an earlier run is removed."""
+
+    def __init__(self, path: Path) -> None:
+        path.unlink(missing_ok=True)
+        self._path = path
+
+    def __call__(self) -> bool:
+        """Return whether the file is there."""
+        return self._path.exists()
 
 
 class HttpReady:

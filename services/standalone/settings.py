@@ -52,6 +52,11 @@ class StandaloneSettings(Settings):
         return self.state_dir / "logs"
 
     @property
+    def alive_dir(self) -> Path:
+        """The folder of the files that workers and the scheduler touch while their loops turn."""
+        return self.state_dir / "alive"
+
+    @property
     def endpoint_file(self) -> Path:
         """The file in which a running platform gives its address: {"url": ..., "token_file": ...}."""
         return self.state_dir / "endpoint.json"

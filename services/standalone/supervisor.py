@@ -19,6 +19,7 @@ from services.standalone.processes import Command, Process, Tell, tell_nothing
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _RESTARTS = Backoff(0.1, 10.0)
 _WELL_AFTER_S = 60.0
+_POLL_S, _TOLD_EVERY_S = 0.05, 5.0
 
 
 def listen(host: str = "127.0.0.1", port: int = 0) -> socket.socket:
@@ -98,6 +99,19 @@ class Supervisor:
     def wait_ready(self, name: str) -> None:
         """Wait until a child is ready. Raises ChildFailed with the end of its log."""
         next(child for child in self._children if child.command.name == name).process.wait_ready(tell=self._tell)
+
+    def wait_until_ready(self) -> None:
+        """Wait until every child is ready. One that dies meanwhile starts again."""
+        waiting, told = list(self._children), time.monotonic()
+        while True:
+            self.tend()
+            waiting = [child for child in waiting if child.restart_at is not None or not child.command.ready()]
+            if not waiting:
+                return
+            if time.monotonic() - told > _TOLD_EVERY_S:
+                told = time.monotonic()
+                self._tell(f"waiting for {', '.join(child.command.name for child in waiting)}")
+            time.sleep(_POLL_S)
 
     def tend(self) -> None:
         """Restart each child that has died, however often. The other children keep running, above all the database.

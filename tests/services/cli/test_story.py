@@ -36,6 +36,13 @@ def held_by(plimsoll: Plimsoll, reservation: str) -> int:
     return sum(server["current_reservation"] == reservation for server in servers)
 
 
+def test_it_is_ready_once_its_workers_are(platform: dict[str, str]) -> None:
+    state = Path(platform["PLIMSOLL_STATE_DIR"])
+    told = until((state / "up.log").read_text, "ready at http")
+    assert "while workers still load" in told.partition("ready at http")[0]
+    assert {one.name for one in (state / "alive").iterdir()} == {"worker", "mover", "scheduler", "solver", "planner"}
+
+
 def test_a_region_from_import_to_export(plimsoll: Plimsoll, tmp_path: Path) -> None:
     for name in ("west", "east"):
         image = region_image(name, msbs=4, servers_per_rack=6, reservations={"old": SPEC}, current={"server-00": "old"})

@@ -16,7 +16,7 @@ from libs.reconcile.call_retries import Backoff
 from services.standalone import processes as processes_module
 from services.standalone.database import provide_database
 from services.standalone.postmaster import live_postmaster
-from services.standalone.probe import HttpReady
+from services.standalone.probe import FileReady, HttpReady
 from services.standalone.processes import ChildFailed, Command, Process
 from services.standalone.settings import StandaloneSettings
 from services.standalone.supervisor import Supervisor, listen
@@ -122,6 +122,28 @@ def test_a_child_that_does_not_listen_is_ended_by_force(home: Path) -> None:
     process = Process(Command(name="deaf", argv=argv, env=ENV, ready=place.exists), home)
     process.wait_ready()
     assert process.stop(s_max=0.1) == -signal.SIGKILL
+
+
+def test_all_are_waited_for_also_one_that_dies_at_first(home: Path) -> None:
+    code = """
+import os, sys, time
+seen, place = sys.argv[1] + ".seen", sys.argv[1]
+if not os.path.exists(seen):
+    open(seen, "w")
+    os._exit(3)
+open(place, "w")
+time.sleep(1000)
+"""
+    (home / "loop").touch()  # of an earlier run
+    ready = FileReady(home / "loop")
+    argv = [sys.executable, "-c", code, str(home / "loop")]
+    with Supervisor(home / "logs") as supervisor:
+        supervisor.start(parent(home, "first"))
+        supervisor.launch(Command(name="loop", argv=argv, env=ENV, ready=ready))
+        assert not ready()
+        supervisor.wait_until_ready()
+        assert ready()
+        assert supervisor.deaths() == {"loop": 1}
 
 
 def test_a_child_that_dies_is_started_again(home: Path, eventually: Eventually) -> None:
