@@ -5,14 +5,15 @@ The answer is the targets that this solve gives to the servers of the what-if.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from libs.domain.arrays import Indices
 from libs.domain.fleet import FREE, FleetSnapshot
-from libs.ras.evaluate import Score, coverage_of, evaluate
+from libs.ras.evaluate import Score, coverage_of, evaluate, short_of
 from libs.ras.power_report import SHOWN_MAX, DomainPowerDifference, compare_power
 from libs.ras.uplink_report import UplinksDifference, compare_uplinks
 
@@ -100,6 +101,8 @@ class Difference:
                     page of simulations and in reports of older versions
     power_limits    number of all domains with a limit on power
     uplinks         the racks with a limit on their uplinks; None: there are none, or the version was older
+    short_of        reservation -> the resource or guest of which it is short, in words; a reservation that is short of
+                    its own RRU is omitted. Empty in reports of older versions
     """
 
     cost: Costs
@@ -110,6 +113,7 @@ class Difference:
     power: tuple[DomainPowerDifference, ...] | None = None
     power_limits: int = 0
     uplinks: UplinksDifference | None = None
+    short_of: Mapping[str, str] = field(default_factory=dict)
 
 
 def difference(before: FleetSnapshot, imagined: FleetSnapshot, target: Indices) -> Difference:
@@ -122,28 +126,32 @@ def difference(before: FleetSnapshot, imagined: FleetSnapshot, target: Indices) 
     stay = np.maximum(imagined.servers.target, FREE)
     moved = np.flatnonzero(target != stay)
     power = compare_power(before, imagined, target)
+    reservations, of = _reservations(before, imagined, present, stay, target)
     return Difference(
         cost=Costs(now=evaluate(before, present), at_once=evaluate(imagined, stay), after=evaluate(imagined, target)),
-        reservations=_reservations(before, imagined, present, stay, target),
+        reservations=reservations,
         hardware_types=_hardware_types(before, imagined, present, target),
         moves=len(moved),
         moves_shown=tuple(_move(imagined, int(row), stay, target) for row in moved[:MOVES_SHOWN_MAX]),
         power=power[:SHOWN_MAX],
         power_limits=len(power),
         uplinks=compare_uplinks(before, imagined, target),
+        short_of=of,
     )
 
 
 def _reservations(
     before: FleetSnapshot, imagined: FleetSnapshot, present: Indices, stay: Indices, target: Indices
-) -> tuple[ReservationDifference, ...]:
-    """Return the reservations that the what-if changes, and those that are short in one of the three states."""
+) -> tuple[tuple[ReservationDifference, ...], dict[str, str]]:
+    """Return the reservations that the what-if changes, and those that are short in one of the three states. Also
+    return `short_of`, by the latest state in which they are short.
+    """
     was, shocked, becomes = coverage_of(before, present), coverage_of(imagined, stay), coverage_of(imagined, target)
     lacked, lacks, will_lack = (np.where(c.shortfall > _SAME_RRU, c.shortfall, 0.0) for c in (was, shocked, becomes))
     old, new = len(before.reservations), len(imagined.reservations)
     gained = np.bincount(target[(target >= 0) & (target != stay)], minlength=new)
     lost = np.bincount(stay[(stay >= 0) & (target != stay)], minlength=new)
-    rows = []
+    rows, of = [], {}
     for r in range(new):
         known = r < old
         row = ReservationDifference(
@@ -162,7 +170,15 @@ def _reservations(
         resized = abs(row.capacity_rru - row.capacity_rru_now) > _SAME_RRU
         if short > _SAME_RRU or resized or row.gained or row.lost:
             rows.append(row)
-    return tuple(rows)
+        shortages = (
+            (row.short_rru_after, becomes, imagined),
+            (row.short_rru_at_once, shocked, imagined),
+            (row.short_rru_now, was, before),
+        )
+        scarce = next((short_of(snapshot, found, r) for lacking, found, snapshot in shortages if lacking), None)
+        if scarce is not None:
+            of[row.reservation] = scarce
+    return tuple(rows), of
 
 
 def _hardware_types(

@@ -11,7 +11,7 @@ from libs.domain.arrays import Bools, Floats, Indices, Ints
 from libs.domain.fleet import FREE, FleetSnapshot
 from libs.domain.reservation import ROUNDING
 from libs.ras.eligible_rru import most_surviving
-from libs.ras.evaluate import Coverage, coverage_of, short_rru
+from libs.ras.evaluate import Coverage, coverage_of, short_of, short_rru
 from libs.ras.free_servers import Handout, hand_out
 from libs.ras.power_report import SHOWN_MAX, DomainPowerDifference, compare_power
 from libs.ras.returnable_servers import returnable
@@ -44,6 +44,8 @@ class ReservationEstimate:
     missing_servers        further servers that it needs at least, if they are of `missing_hardware_type`
     missing_hardware_type  None: it needs none, or may use no type of the region
     spare_servers          servers that it could give back at least, if it is resized
+    short_of               the resource or guest of which it is short at once, in words; None: it is short of its own
+                           RRU, or not short
     """
 
     reservation: str
@@ -57,6 +59,7 @@ class ReservationEstimate:
     missing_servers: int
     missing_hardware_type: str | None
     spare_servers: int
+    short_of: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,6 +141,7 @@ def estimate(before: FleetSnapshot, imagined: FleetSnapshot) -> Estimate:
                 missing_servers=int(missing[r]),
                 missing_hardware_type=str(imagined.hardware_types[kind[r]]) if missing[r] else None,
                 spare_servers=int(spare[r]),
+                short_of=short_of(imagined, shocked, r) if short.at_once[r] else None,
             )
             for r, most_rru in zip(shown.tolist(), most, strict=True)
         ),

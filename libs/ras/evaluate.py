@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from libs.domain.arrays import Bools, Floats, Indices
 from libs.domain.domain_kind import MSB_KIND, DomainLoss, WorstDomain
 from libs.domain.fleet import FleetSnapshot
+from libs.domain.guest import unit_in_words
 from libs.domain.locality import further_domains
 from libs.domain.power_balance import balance_cost
 from libs.domain.reservation import ROUNDING
@@ -212,6 +213,15 @@ def scarce_resource(snapshot: FleetSnapshot, covered: Coverage, reservation: int
         if share < left * (1 - ROUNDING):
             left, found = share, one.resource
     return found
+
+
+def short_of(snapshot: FleetSnapshot, covered: Coverage, reservation: int) -> str | None:
+    """Return the resource of which a reservation is shortest, in words, such as "RRU of its guest cache".
+
+    Return None if it is shortest of its own RRU. Shortfalls count a resource in RRU of the reservation.
+    """
+    resource = scarce_resource(snapshot, covered, reservation)
+    return None if resource is None else unit_in_words(resource)
 
 
 def worst_domain(snapshot: FleetSnapshot, covered: Coverage, reservation: int) -> WorstDomain | None:

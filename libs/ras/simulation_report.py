@@ -73,6 +73,7 @@ def report_of_json(found: Mapping[str, Any]) -> SimulationReport:
             power=None if power is None else tuple(DomainPowerDifference(**row) for row in power),
             power_limits=found.get("power_limits", 0),
             uplinks=None if found.get("uplinks") is None else _uplinks(found["uplinks"]),
+            short_of=found.get("short_of", {}),
         ),
         refused=tuple(Refusal(**one) for one in found["refused"]),
         solve=found["solve"],

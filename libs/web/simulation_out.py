@@ -26,8 +26,8 @@ class SimulationOut(ResponseModel):
     )
     progress: dict[str, Any] = Field(description=PROGRESS)
     report: dict[str, Any] | None = Field(
-        description="cost (now, at_once, after), reservations and hardware_types that differ, power of domains with a "
-        "limit, moves, refused, solve"
+        description="cost (now, at_once, after), reservations and hardware_types that differ, short_of (the resource "
+        "or guest of which a reservation is short), power of domains with a limit, moves, refused, solve"
     )
     error: str | None
     bundle: str | None = Field(description="Replay bundle on the solver's machine: `plimsoll solve` runs it again")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from services.cli.client import Json
 from services.cli.output import Output, plural, print_json, print_rows, say, stdout
 from services.cli.simulated_limits import show_power, show_uplinks
@@ -22,6 +24,15 @@ _RESERVATION = {
 }
 
 
+def tell_short_of(of: Mapping[str, str]) -> None:
+    """Say of which resource or guest reservations are short, where the tables count it in their own RRU.
+
+    of   reservation -> the resource or guest, in words
+    """
+    for reservation, scarce in list(of.items())[:_SHOWN_MAX]:
+        say(f"{reservation} is short of {scarce}; the table counts that in RRU of {reservation}.")
+
+
 def show_estimate(found: Json, output: Output) -> None:
     """Print the answer of the API."""
     if output is Output.JSON:
@@ -31,6 +42,7 @@ def show_estimate(found: Json, output: Output) -> None:
     print_rows(rows, {"WHEN": "when", "RESERVATIONS SHORT": "reservations_short", "RRU SHORT": "shortfall_rru"})
     stdout.print()
     print_rows(found["reservations"][:_SHOWN_MAX], _RESERVATION)
+    tell_short_of({one["reservation"]: one["short_of"] for one in found["reservations"] if one["short_of"]})
     more = found["reservations_affected"] - min(_SHOWN_MAX, len(found["reservations"]))
     if more:
         say(f"and {more} more reservations")

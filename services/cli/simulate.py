@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from services.cli.client import Client, Json
-from services.cli.estimate import show_estimate
+from services.cli.estimate import show_estimate, tell_short_of
 from services.cli.failure import CliFailure
 from services.cli.output import Output, OutputOption, percent, plural, print_json, print_rows, say, stderr, stdout
 from services.cli.policy import note_ended_rollout
@@ -203,6 +203,7 @@ def _show(found: Json) -> None:
     print_rows(differ[:_SHOWN_MAX], RESERVATION)
     if len(differ) > _SHOWN_MAX:
         say(f"and {len(differ) - _SHOWN_MAX} more reservations; --output json has them all")
+    tell_short_of(report.get("short_of", {}))
     stdout.print()
     types = report["hardware_types"]
     columns = {"TYPE": "hardware_type", "BOUND": "bound_now", "FREE": "free_now"}

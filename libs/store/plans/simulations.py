@@ -38,6 +38,7 @@ _BRIEF = sa.select(
     *(column for column in _ALL if column.name != "report"),
     sa.func.nullif(simulations.c.report, sa.text("'null'::jsonb"))
     .op("-")(sa.literal("reservations", sa.Text))
+    .op("-")(sa.literal("short_of", sa.Text))
     .op("-")(sa.literal("power", sa.Text))
     .op("#-")(sa.text("'{uplinks,racks}'"))
     .op("#-")(sa.text("'{waves,reservations}'"))

@@ -157,6 +157,7 @@ def _held_back(report: Json | None) -> int:
 
 def _reservations(visit: Visit, region: str, report: Json | None) -> Table:
     order = list(EFFECTS)
+    of = report.get("short_of", {}) if report else {}
     rows = [{**row, "effect": effect_of(row)} for row in (report["reservations"] if report else ())]
     rows.sort(key=lambda row: (order.index(row["effect"]), -row["short_rru_after"], row["reservation"]))
     wanted = visit.query.get("effect")
@@ -174,6 +175,7 @@ def _reservations(visit: Visit, region: str, report: Json | None) -> Table:
                 lambda row: row["reservation"],
                 lambda row: link_markup(to_region(region, "reservations", row["reservation"]), row["reservation"]),
             ),
+            *([Column("short_of", "Short of", lambda row: of.get(row["reservation"], ""))] if of else []),
             Column("effect", "Effect", lambda row: EFFECTS[row["effect"]][1], _effect_badge),
             amount("capacity_rru_now", "RRU asked for"),
             amount("capacity_rru", "Would be"),

@@ -37,6 +37,9 @@ class ReservationEstimateOut(ResponseModel):
         description="The most that the region could give it without other reservations. Its affinity does not count. "
         "If it is below capacity_rru, no state of the region can meet it"
     )
+    short_of: str | None = Field(
+        description="The resource or guest of which it is short at once; null: its own RRU, or not short"
+    )
     short_rru_now: float
     short_rru_at_once: float = Field(description="Before any server moves")
     short_rru_with_free: float = Field(description="Once it has its part of the free servers")
