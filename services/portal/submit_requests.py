@@ -15,17 +15,15 @@ from libs.reconcile.errors import StaleGeneration
 from libs.store.capacity.capacity_requests import count_undecided
 from libs.store.capacity.reservations import find_reservation, live_names, load_reservation
 from libs.store.capacity.shared_buffers import NAME_PREFIX
-from libs.store.fleet.known_names import known_datacenters, known_hardware_types, known_regions
+from libs.store.fleet.known_names import known_hardware_types, known_regions
 from libs.store.fleet.regions import load_region
 from libs.store.platform.database import Transaction
 from libs.store.platform.refusals import HasGuests, NotFound
-from libs.web.domain_kinds import wrong_kinds
-from libs.web.domain_limits import wrong_limits
 from libs.web.filled_specs import filled_in
 from libs.web.guests import require_fitting_guests
 from libs.web.names import unknown_name
+from libs.web.names_in_specs import wrong_names
 from libs.web.problems import FieldError, Problem, invalid
-from libs.web.resources import wrong_resources
 from services.portal.due_windows import require_window
 
 UNDECIDED_MAX = 100
@@ -177,18 +175,7 @@ def require_live(tx: Transaction, region: str, name: str) -> Reservation:
 
 
 def _require_known(tx: Transaction, region: Region, spec: ReservationSpec) -> None:
-    types, datacenters = known_hardware_types(tx), known_datacenters(tx, region.region_id)
-    field = "spec.rru.{}" if spec.unit.value == "rru" else "spec.hardware_types"
-    errors = [unknown_name(field.format(t), "hardware type", t, types) for t in spec.rru if t not in types]
-    errors += [
-        unknown_name(f"spec.affinity.{d}", "datacenter", d, datacenters) for d in spec.affinity if d not in datacenters
-    ]
-    errors += [
-        unknown_name("spec.datacenters", "datacenter", d, datacenters) for d in spec.datacenters if d not in datacenters
-    ]
-    errors += wrong_kinds(tx, region, spec.survives_loss_of)
-    errors += wrong_limits(tx, region, spec.domain_limits)
-    errors += wrong_resources(tx, spec.resources)
+    errors = wrong_names(tx, region, spec, known_hardware_types(tx))
     if errors:
         raise invalid(*errors)
 

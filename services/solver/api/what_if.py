@@ -25,14 +25,13 @@ from libs.store.fleet.guests import load_guests
 from libs.store.fleet.known_names import hardware_types_of, known_datacenters, known_msbs, known_racks
 from libs.store.plans.simulations import load_owners
 from libs.store.platform.database import Transaction
-from libs.web.domain_kinds import wrong_kinds
 from libs.web.filled_specs import filled_in
 from libs.web.model import Name, Number, Owner, RequestModel, SomeName, Whole
 from libs.web.names import unknown_name
+from libs.web.names_in_specs import wrong_names
 from libs.web.policy_model import policy_change
 from libs.web.power_limits import Headroom, LimitedDomainIn, wrong_limits
 from libs.web.problems import FieldError, Problem, invalid
-from libs.web.resources import wrong_resources
 from libs.web.specs import SpecIn
 from libs.web.uplinks import GbitPerRru, LimitGbit
 
@@ -130,21 +129,21 @@ class SimulationIn(RequestModel):
 def to_what_if(tx: Transaction, region: Region, body: SimulationIn) -> WhatIf:
     """Return the what-if of a request. Raises Problem (422) that names at most _ERRORS_MAX wrong fields."""
     errors = [*islice(chain(_ill_formed(body), _unknown(tx, region, body)), _ERRORS_MAX)]
-    specs = []
+    specs, types = [], hardware_types_of(tx, region.region_id) if body.create else ()
     for k, new in enumerate(body.create):
         try:
             spec = new.spec.to_spec()
             if spec.guest_of is not None:
                 message = "is for requests: ask with dry_run whether a guest finds room, or simulate more of its host"
                 raise invalid(_error("spec.guest_of", "not_simulated", message))
-            wrong = [*wrong_kinds(tx, region, spec.survives_loss_of), *wrong_resources(tx, spec.resources)]
+            wrong = wrong_names(tx, region, spec, types)
             if wrong:
                 raise invalid(*wrong)
             specs.append(filled_in(tx, region, new.name, spec))
         except Problem as problem:
             errors += [e.model_copy(update={"field": f"create[{k}].{e.field}"}) for e in problem.errors]
     if errors:
-        raise invalid(*errors)
+        raise invalid(*errors[:_ERRORS_MAX])
     return WhatIf(
         policy=body.policy.model_dump(exclude_unset=True) if body.policy is not None else {},
         demand=tuple(Demand(**one.model_dump()) for one in body.demand),
@@ -213,11 +212,6 @@ def _unknown(tx: Transaction, region: Region, body: SimulationIn) -> Iterator[Fi
         (f"traffic[{k}].reservation", "reservation of an owner", one.reservation, owned)
         for k, one in enumerate(body.traffic)
     ]
-    for k, new in enumerate(body.create):
-        spec = new.spec
-        used = [*(spec.rru or ()), *(spec.hardware_types or ())]
-        named += [(f"create[{k}].spec.rru.{name}", "hardware type", name, types) for name in used]
-        named += [(f"create[{k}].spec.affinity.{name}", "datacenter", name, datacenters) for name in spec.affinity]
     unknown = [one for one in named if one[2] not in one[3]]
     hosts = {guest.name: guest.host for guest in load_guests(tx, region.region_id)} if unknown else {}
     for field, noun, name, known in unknown:

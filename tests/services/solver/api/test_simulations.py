@@ -109,6 +109,12 @@ def test_its_bundle_solves_to_the_same_answer(simulate: Callable[..., dict]) -> 
             "create[0].name",
         ),
         ({"create": [{"name": "n", "owner": "t", "spec": {"count": 1}}]}, "create[0].spec.hardware_types"),
+        ({"create": [NEW | {"spec": NEW["spec"] | {"hardware_types": ["hw-z"]}}]}, "create[0].spec.hardware_types"),
+        ({"create": [NEW | {"spec": NEW["spec"] | {"datacenters": ["dc-99"]}}]}, "create[0].spec.datacenters"),
+        (
+            {"create": [NEW | {"spec": NEW["spec"] | {"domain_limits": [{"kind": "row", "domains_max": 1}]}}]},
+            "create[0].spec.domain_limits",
+        ),
         ({"create": [NEW | {"spec": NEW["spec"] | {"starts_at": "2027-01-01T00:00:00Z"}}]}, "create[0].spec.starts_at"),
         ({"create": [NEW | {"spec": NEW["spec"] | {"ends_at": "2027-01-01T00:00:00Z"}}]}, "create[0].spec.ends_at"),
     ],
