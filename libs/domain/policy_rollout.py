@@ -159,8 +159,8 @@ def condition_of(rollout: PolicyRollout) -> ToldCondition:
     return ToldCondition(
         status=ConditionStatus.FALSE,
         reason=rollout.held[0].reason,
-        message=f"The roll-out of a policy is held: {found}. Accept that with `plimsoll rollout resume`, or take it "
-        "back with `plimsoll rollout back`.",
+        message=f"The roll-out of a policy is held: {found}. Accept that with "
+        f"`plimsoll rollout resume {rollout.region}`, or take it back with `plimsoll rollout back {rollout.region}`.",
         numbers=numbers,
     )
 

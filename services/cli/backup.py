@@ -11,7 +11,7 @@ import typer
 
 from libs.reconcile.environment import read_environment
 from services.cli.failure import CliFailure
-from services.cli.output import note, say
+from services.cli.output import note, plural, say
 from services.standalone.settings import StandaloneSettings
 
 File = Annotated[Path, typer.Argument(help="the file", dir_okay=False)]
@@ -43,7 +43,7 @@ def restore(file: File) -> None:
 
     with _database() as url:
         regions = restore_file(url, file)
-    say(f"{file} is restored: {len(regions)} regions, whose movers are paused")
+    say(f"{file} is restored: {plural(len(regions), 'region')}, with the mover paused")
     note("Next: start the platform; `plimsoll import` compares a region with a list of its servers as they are now;")
     note("      then `plimsoll resume REGION` lets servers move")
 

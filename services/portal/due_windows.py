@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from libs.domain.reservation import Reservation, ReservationSpec
+from libs.domain.words import moment
 from libs.web.past import past_error
 from libs.web.problems import FieldError, invalid
 
@@ -29,14 +30,16 @@ def require_window(spec: ReservationSpec, before: Reservation | None, *, now: da
         elif past is not None:
             errors.append(past)
         elif spec.starts_at > now + HORIZON:
-            errors.append(_error("starts_at", "too_far", f"is more than {HORIZON.days} days ahead"))
+            errors.append(
+                _error("starts_at", "too_far", f"is more than {HORIZON.days} days ahead: name an earlier time")
+            )
     if spec.ends_at is not None and not kept_end:
         if spec.ends_at <= now:
             errors.append(_error("ends_at", "past", "is over: delete the reservation, or name a later time"))
         elif spec.ends_at > now + HORIZON:
             errors.append(_error("ends_at", "too_far", f"is more than {HORIZON.days} days ahead: leave it out"))
     if not errors and spec.starts_at is not None and spec.ends_at is not None and spec.ends_at <= spec.starts_at:
-        errors.append(_error("ends_at", "not_after_start", f"must be after {spec.starts_at.isoformat()}, its start"))
+        errors.append(_error("ends_at", "not_after_start", f"must be after its start at {moment(spec.starts_at)}"))
     if errors:
         raise invalid(*errors)
 

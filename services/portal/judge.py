@@ -312,7 +312,7 @@ def _breaks_promise(case: Case, verdict: Verdict) -> Judgement | None:
     assert found.spec.starts_at is not None
     message = (
         f"Its start at {moment(found.spec.starts_at)} is a promise of {promised:g} RRU, and stays as it is: with this "
-        f"change it would be none. {verdict.message} Ask for another change{rest}, or delete it and ask anew."
+        f"change it would be none. {verdict.message} Ask for another change{rest}, or delete it and ask again."
     )
     return _rejected("BreaksPromise", message, {**verdict.numbers, "promised_rru": promised})
 

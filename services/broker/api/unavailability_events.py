@@ -10,6 +10,7 @@ from pydantic import Field
 
 from libs.domain.principal import Role
 from libs.domain.unavailability import EventState, Unavailability, UnavailabilityEvent, UnavailabilityScope
+from libs.domain.words import moment
 from libs.store.capacity.approvals import supersede_of_event
 from libs.store.fleet.regions import load_region
 from libs.store.fleet.unavailability_events import end_event, list_events, load_event, open_event
@@ -231,7 +232,7 @@ def _report_failure(
 def _check(body: UnavailabilityEventIn, starts_at: datetime, *, dry_run: bool, is_operator: bool) -> None:
     """Check what the fields mean together. Raises Problem."""
     if body.ends_at is not None and body.ends_at <= starts_at:
-        message = f"must be after {starts_at.isoformat()}, when the event starts"
+        message = f"must be after the event starts, at {moment(starts_at)}"
         raise invalid(FieldError(field="ends_at", location="body", code="not_after_start", message=message))
     if body.kind == "unplanned":
         message = "is for planned maintenance; a failure takes effect at once"

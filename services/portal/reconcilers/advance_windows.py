@@ -8,6 +8,7 @@ from datetime import timedelta
 from functools import partial
 
 from libs.domain.capacity_request import CapacityRequestPhase
+from libs.domain.words import moment
 from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
 from libs.reconcile.jobs import ASSESS
@@ -65,7 +66,7 @@ class AdvanceWindows:
         if reservation.deleted_at is not None or ends_at is None or ends_at > now:
             return 0  # another writer was faster
         submission = submit_delete(tx, reservation, generation=reservation.generation)
-        keep(tx, submission, actor=ACTOR, given_reason=f"Its time ended at {ends_at.isoformat()}", now=now)
+        keep(tx, submission, actor=ACTOR, given_reason=f"Its time ended at {moment(ends_at)}", now=now)
         return 1
 
     def _begin(self, tx: Transaction) -> int:

@@ -122,6 +122,6 @@ def test_a_held_roll_out_is_a_condition_that_says_what_to_do() -> None:
     told = condition_of(HELD)
     assert (told.status, told.reason) == (ConditionStatus.FALSE, "OutsideHistory")
     assert "too slow" in told.message
-    assert "plimsoll rollout resume" in told.message
+    assert "`plimsoll rollout resume west`" in told.message
     for stage in RolloutStage:
         assert condition_of(replace(SHADOW, stage=stage)).status is ConditionStatus.TRUE

@@ -190,18 +190,21 @@ def test_one_that_can_never_be_met_when_it_begins_is_not_kept(owner, database, c
 
 
 @pytest.mark.parametrize(
-    ("starts_d", "ends_d", "field", "code"),
+    ("starts_d", "ends_d", "field", "code", "said"),
     [
-        (2, 1, "ends_at", "not_after_start"),
-        (None, -1, "ends_at", "past"),
-        (-2, None, "starts_at", "past"),
-        (4000, None, "starts_at", "too_far"),
-        (None, 4000, "ends_at", "too_far"),
+        (2, 1, "ends_at", "not_after_start", "must be after its start at "),
+        (None, -1, "ends_at", "past", "name a later time"),
+        (-2, None, "starts_at", "past", "leave it out to begin at once"),
+        (4000, None, "starts_at", "too_far", "name an earlier time"),
+        (None, 4000, "ends_at", "too_far", "leave it out"),
     ],
 )
-def test_windows_that_cannot_be(owner, clock, starts_d, ends_d, field: str, code: str) -> None:
+def test_windows_that_cannot_be(owner, clock, starts_d, ends_d, field: str, code: str, said: str) -> None:
     answer = owner.post("/v1/capacity-requests", json=create(spec=window(clock, starts_d, ends_d)))
-    assert [(e["field"], e["code"]) for e in answer.json()["errors"]] == [(f"spec.{field}", code)]
+    [error] = answer.json()["errors"]
+    assert (error["field"], error["code"]) == (f"spec.{field}", code)
+    assert said in error["message"]
+    assert "+00:00" not in error["message"], "a time is told as people read it"
 
 
 def test_a_time_without_a_zone_is_refused(owner) -> None:
