@@ -13,6 +13,7 @@ from libs.domain.policy_rollout import OPEN, RolloutStage
 from libs.domain.reservation import ReservationKind
 from libs.domain.simulation import SimulatedChange, Simulation, SimulationStatus, WhatIf, what_if_of
 from libs.domain.stored_policy import DEFAULTS
+from libs.store.fleet.regions import load_region
 from libs.store.platform.database import Transaction
 from libs.store.platform.errors import told
 from libs.store.platform.refusals import NotFound
@@ -182,11 +183,11 @@ def load_simulation(tx: Transaction, simulation_id: int) -> Simulation:
 
 def list_simulations(tx: Transaction, *, region: str | None, after: int | None, limit: int) -> Page[Simulation]:
     """Return a page of simulations, latest first, with reports without reservations; `after` is the last page's last
-    id.
+    id. Raises NotFound for the region.
     """
     query = _BRIEF.order_by(simulations.c.simulation_id.desc()).limit(limit + 1)
     if region is not None:
-        query = query.where(regions.c.name == region)
+        query = query.where(simulations.c.region_id == load_region(tx, region).region_id)
     if after is not None:
         query = query.where(simulations.c.simulation_id < after)
     found = [_simulation(row) for row in tx.execute(query).mappings()]

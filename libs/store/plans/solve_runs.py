@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from libs.domain.page import Page
 from libs.domain.plan import SolveRun, SolveStatus
+from libs.store.fleet.regions import load_region
 from libs.store.platform.database import Transaction
 from libs.store.platform.errors import told
 from libs.store.platform.refusals import NotFound
@@ -100,10 +101,12 @@ def load_solve_run(tx: Transaction, solve_run_id: int) -> SolveRun:
 
 
 def list_solve_runs(tx: Transaction, *, region: str | None, after: int | None, limit: int) -> Page[SolveRun]:
-    """Return a page of runs, latest first; `after` is the id that the last page ended with."""
+    """Return a page of runs, latest first; `after` is the id that the last page ended with. Raises NotFound for the
+    region.
+    """
     query = _COLUMNS.order_by(solve_runs.c.solve_run_id.desc()).limit(limit + 1)
     if region is not None:
-        query = query.where(regions.c.name == region)
+        query = query.where(solve_runs.c.region_id == load_region(tx, region).region_id)
     if after is not None:
         query = query.where(solve_runs.c.solve_run_id < after)
     found = [_solve_run(row) for row in tx.execute(query).mappings()]

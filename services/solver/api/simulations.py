@@ -73,7 +73,7 @@ def post_simulation(
     return write.once(effect)
 
 
-@router.get("", operation_id="list_simulations")
+@router.get("", operation_id="list_simulations", responses=problems(404))
 def get_simulations(
     context: Context, paging: Paging, region: Annotated[SomeName | None, Query()] = None
 ) -> PageOf[SimulationOut]:

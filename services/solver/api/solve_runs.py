@@ -110,7 +110,7 @@ def post_solve_run(body: SolveIn, write: Write, principal: Asking, context: Cont
     return write.once(effect)
 
 
-@router.get("", operation_id="list_solve_runs")
+@router.get("", operation_id="list_solve_runs", responses=problems(404))
 def get_solve_runs(
     context: Context, paging: Paging, region: Annotated[SomeName | None, Query()] = None
 ) -> PageOf[SolveRunOut]:

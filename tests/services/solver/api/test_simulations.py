@@ -125,6 +125,12 @@ def test_what_is_wrong_is_named(client: TestClient, body: dict, field: str) -> N
     assert field in [error["field"] for error in refused.json()["errors"]]
 
 
+@pytest.mark.parametrize("path", ["/v1/simulations", "/v1/solve-runs"])
+def test_a_list_of_an_unknown_region_is_refused(client: TestClient, path: str) -> None:
+    answer = client.get(path, params={"region": "wset"})
+    assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
+
+
 def put(database: Database, name: str, *, scheduled: bool = False) -> None:
     now = SystemClock().now()
     starts_at = now + timedelta(days=1) if scheduled else None
