@@ -10,7 +10,7 @@ import typer
 
 from services.cli.client import Client, Json
 from services.cli.failure import EXIT_NOT_POSSIBLE, CliFailure
-from services.cli.output import Output, OutputOption, note, print_document, print_json, print_rows, say, stderr
+from services.cli.output import Output, OutputOption, note, plural, print_document, print_json, print_rows, say, stderr
 
 _OVER = ("done", "stale", "failed", "cancelled")
 _IMPOSSIBLE = ("MissingInputs", "BadInputs", "NothingMeasured", "NoPlan")
@@ -144,16 +144,22 @@ def _tell(run: Json) -> None:
         say(one["message"])
 
 
+_PLACES_SHOWN_MAX = 50
+_PLACE = {name.upper(): name for name in ("service", "region", "lost", "needed", "planned", "now", "lacking")}
+
+
 def _tell_losses(found: Json) -> None:
-    """Print the places of load-tested services, tightest first, and the estimates of others that lack most."""
+    """Print the places of load-tested services, tightest first, and those of others that lack most, by estimates."""
     places = sorted(found["places"], key=lambda one: one["planned"] - one["needed"])
-    print_rows(places, {name.upper(): name for name in ("service", "region", "lost", "needed", "planned")})
-    lacking = [{"service": name, **one} for name, one in found["estimated"].items() if one["lacking"] > 0]
-    columns = ("service", "needed", "planned", "lacking", "lacking_regions", "confidence")
-    say(f"estimates of services without load tests: {len(lacking)} would be too small")
-    print_rows(
-        sorted(lacking, key=lambda one: -one["lacking"]), {name.replace("_", " ").upper(): name for name in columns}
-    )
+    several = len({one["step"] for one in places}) > 1
+    print_rows(places, ({"STEP": "step"} if several else {}) | _PLACE)
+    lacking = {name: one for name, one in found["estimated"].items() if one["lacking"] > 0}
+    estimated = f"{len(lacking)} of {plural(len(found['estimated']), 'service')} without load tests"
+    say(f"{estimated} would be too small in the first step, by their models")
+    rows = [one | {"confidence": lacking[one["service"]]["confidence"]} for one in found["estimated_places"]]
+    print_rows(rows[:_PLACES_SHOWN_MAX], _PLACE | {"CONFIDENCE": "confidence"})
+    if len(rows) > _PLACES_SHOWN_MAX:
+        say(f"and {len(rows) - _PLACES_SHOWN_MAX} more places; --output json has them")
 
 
 def _tell_changes(found: Json) -> None:
