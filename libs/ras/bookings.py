@@ -69,6 +69,7 @@ def decide(snapshot: FleetSnapshot, row: int, asking: Windowed, calendar: Calend
     """Return the verdict on the reservation `asking`, which is in row `row` of the snapshot.
 
     A booking of others gives way only if it can be made again with other servers, and is then no shorter than before.
+    One that promises nothing also gives way if `asking` stays a promise by that, and then keeps what is left.
 
     calendar   bookings of all others
     """
@@ -82,13 +83,21 @@ def decide(snapshot: FleetSnapshot, row: int, asking: Windowed, calendar: Calend
         return found
     other = admit(region_at(snapshot, row, asking, replace(calendar, scheduled=())), row)
     agreed = _agreed(snapshot, row, asking, calendar, other) if _is_better(other, verdict) else None
+    if agreed is None and asking.is_promise:
+        others = replace(calendar, scheduled=tuple(one for one in calendar.scheduled if one.is_promise))
+        other = admit(region_at(snapshot, row, asking, others), row)
+        if other.phase == "granted":
+            agreed = _agreed(snapshot, row, asking, calendar, other, may_shorten=True)
     return agreed or replace(found, verdict=_with_bookings(verdict, kept, calendar.overlapping(asking.window)))
 
 
-def rebook(snapshot: FleetSnapshot, moved: Iterable[Windowed], calendar: Calendar) -> tuple[NewBooking, ...] | None:
+def rebook(
+    snapshot: FleetSnapshot, moved: Iterable[Windowed], calendar: Calendar, *, may_shorten: bool = False
+) -> tuple[NewBooking, ...] | None:
     """Return a booking for each of `moved`, one after the other. Return None if one of them would be worse than before.
 
-    calendar   bookings that stay
+    calendar      bookings that stay
+    may_shorten   True: one that promises nothing may become shorter
     """
     found = []
     for one in sorted(moved, key=lambda one: (-one.spec.priority, one.window.from_s, one.reservation_id)):
@@ -96,7 +105,8 @@ def rebook(snapshot: FleetSnapshot, moved: Iterable[Windowed], calendar: Calenda
         verdict = admit(region_at(asked, row, one, calendar), row)
         new = booking_of(one, row, verdict)
         after, slack = replace(one, **new.kept), ROUNDING * one.spec.capacity_rru
-        if not after.is_promise and (one.is_promise or after.short_rru > one.short_rru + slack):
+        is_shorter = after.short_rru > one.short_rru + slack and not may_shorten
+        if not after.is_promise and (one.is_promise or is_shorter):
             return None
         calendar = calendar.with_scheduled(after)
         found.append(new)
@@ -156,7 +166,13 @@ def moment_of(seconds: float) -> str:
 
 
 def _agreed(
-    snapshot: FleetSnapshot, row: int, asking: Windowed, calendar: Calendar, verdict: Verdict
+    snapshot: FleetSnapshot,
+    row: int,
+    asking: Windowed,
+    calendar: Calendar,
+    verdict: Verdict,
+    *,
+    may_shorten: bool = False,
 ) -> Decision | None:
     """Return the decision with the bookings that it moves; None if one of these would be worse than before."""
     taken = _taken(row, asking, calendar, verdict)
@@ -170,7 +186,7 @@ def _agreed(
     else:
         after = after.with_end(asking.name, asking.window.until_s)
         snapshot = replace(snapshot, servers=replace(snapshot.servers, target=verdict.plan.target))
-    rebooked = rebook(snapshot, taken, after)
+    rebooked = rebook(snapshot, taken, after, may_shorten=may_shorten)
     return None if rebooked is None else Decision(verdict=verdict, rebooked=rebooked)
 
 

@@ -153,6 +153,7 @@ class Case:
             spec=question.spec,
             window=window_of(question.spec, self.snapshot.policy, now=self.now, begun=begun),
             rows=kept[0] if kept else np.zeros(0, np.int32),
+            is_promise=self.is_promised,
         )
 
 

@@ -120,6 +120,23 @@ def test_a_booking_moves_if_other_servers_do_as_well() -> None:
     assert (tight.verdict.phase, tight.rebooked) == ("degraded", ())
 
 
+def test_a_start_that_promises_nothing_gives_way_to_a_promise_and_to_no_request() -> None:
+    """Eight servers. The promise lost one of its three, and the start that lacks three of eight has the other five."""
+    snapshot = fleet_snapshot(down={"server-00"})
+    large = windowed("large", spec(8, 2), range(3, 8), short_rru=3.0)
+    small = windowed("small", spec(3, 1), range(3), is_promise=True, short_rru=0.0)
+    kept, booking = decided(snapshot, small, calendar(large))
+    assert (booking.is_promise, len(booking.rows)) == (True, 3)
+    [shorter] = kept.rebooked
+    assert (shorter.is_promise, len(shorter.rows), shorter.numbers["short_rru"]) == (False, 4, 4.0)
+    assert not set(shorter.rows.tolist()) & set(booking.rows.tolist())
+    asked, short = decided(snapshot, replace(small, is_promise=False, short_rru=np.inf), calendar(large))
+    assert (short.is_promise, asked.rebooked) == (False, ())
+    promised = replace(large, spec=spec(5, 2), is_promise=True, short_rru=0.0)
+    equal, broken = decided(snapshot, small, calendar(promised))
+    assert (broken.is_promise, equal.rebooked) == (False, ())
+
+
 def test_an_extension_over_a_booking_is_refused_unless_the_booking_can_move() -> None:
     held = dict.fromkeys(["server-00", "server-01", "server-02", "server-03"], "old")
     snapshot = fleet_snapshot(reservations={"old": spec(4, ends=5)}, current=held)

@@ -192,6 +192,25 @@ def test_failed_servers_are_replaced_and_a_short_booking_is_tried_again(owner, d
     assert counted(database) == {("west", "promise"): 1, ("west", "beyond_horizon"): 1}
 
 
+def test_a_promise_takes_servers_that_are_booked_for_a_start_without_a_promise(owner, database, clock, tick) -> None:
+    """All servers that may serve are booked: for a promise, and the rest for a start that is short."""
+    ask(owner, database, clock, create("launch", window(clock, 5, None, capacity_rru=8, **ANY)))
+    promised = booked(owner, "launch")
+    assert promised[:2] == ("True", "Booked")
+    ask(owner, database, clock, create("large", window(clock, 20, None, capacity_rru=32, **ANY)))
+    status, _, rest = booked(owner, "large")
+    assert (status, rest + promised[2]) == ("False", 45), "one more is of no use to it"
+    launch = {"id": get(owner, "launch")["reservation_id"]}
+    query = """UPDATE servers SET unavailability = 'unplanned' WHERE server_id IN (
+                   SELECT server_id FROM booked_servers WHERE reservation_id = :id ORDER BY server_id LIMIT 3)"""
+    with database.write() as tx:
+        tx.execute(sa.text(query), launch)
+    assert tick() == 1
+    assert booked(owner, "launch") == promised
+    status, _, left = booked(owner, "large")
+    assert (status, left < rest) == ("False", True)
+
+
 class Killed(BaseException):
     """A worker dies. No handler catches it."""
 
