@@ -19,6 +19,7 @@ from libs.web.generations import ExpectedGeneration, etag
 from libs.web.idempotency import Answer, Write
 from libs.web.model import ID_MAX, Moment, PageOf, RequestModel, ResponseModel, SomeName
 from libs.web.openapi import headers, problems
+from libs.web.past import past_error
 from libs.web.problems import FieldError, invalid
 
 router = APIRouter(prefix="/v1/retirements", tags=["retirements"])
@@ -82,6 +83,9 @@ def post_retirement(body: RetirementIn, write: Write, principal: Asking, context
         raise invalid(FieldError(field="back_at", location="body", code="not_after_start", message=message))
 
     def effect(tx: Transaction) -> Answer:
+        past = past_error("due_at", body.due_at, now=now, todo="name a later time, or today for at once")
+        if past is not None:
+            raise invalid(past)
         found = announce_retirement(
             tx,
             body.region,

@@ -120,6 +120,7 @@ def test_a_rack_is_retired_and_the_retirement_cancelled(
         ({"to_hardware_type": "hw-a"}, 422),
         ({"back_at": "2101-01-01T00:00:00Z"}, 422),
         ({"due_at": "0001-01-01T00:00:00Z"}, 422),
+        ({"scope_name": "rack-01", "due_at": "2025-01-01T00:00:00Z"}, 422),
     ):
         assert operator.post("/v1/retirements", json=body | wrong).status_code == status, wrong
     cancel = f"{made.headers['Location']}/cancel"
