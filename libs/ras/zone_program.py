@@ -1,8 +1,8 @@
 """State the choice of domains of all reservations with a `domains_max` as a program (docs/designs/0054).
 
-    min  sum_r price[r] lack[r] + sum_{r,d} price[r] off[r,d] + WORSE sum_r worse[r] + sum_{r,c} cost[r,c] n[r,c]
-    lack[r] >= C[r] - sum_c V[r,c] n[r,c] + lost[r],  lost[r] >= sum_{c in x} V[r,c] n[r,c]  for all x that may be lost
-    off[r,d] >= |sum_{c in d} V[r,c] n[r,c] - A[r,d] C[r]| - theta C[r],  worse[r] >= lack[r] - present lack of r
+    min  sum_{r,k} price[r] lack[r,k] + sum_{r,d} price[r] off[r,d] + WORSE sum_r worse[r] + sum_{r,c} cost[r,c] n[r,c]
+    lack[r,k] >= C[r] - sum_c V[r,c] n[r,c] + lost[r,k],  lost[r,k] >= sum_{c in x} V[r,c] n[r,c]  for all x of kind k
+    off[r,d] >= |sum_{c in d} V[r,c] n[r,c] - A[r,d] C[r]| - theta C[r],  worse[r] >= penalty of r - its present one
     sum_r n[r,c] <= stock[c],  sum_{c in x} n[r,c] <= most[r,x] open[r,x],  sum_x open[r,x] <= domains_max[r]
     sum_{c in x} n[r,c] <= servers_max[r],  sum_{c in x} V[r,c] n[r,c] <= rru_max[r]
     sum_{r,c in x} W[c] n[r,c] <= room[x]
@@ -26,7 +26,7 @@ from libs.domain.limited_kinds import LimitedKind, limited_kinds
 from libs.domain.power_balance import W_PER_KW
 from libs.domain.power_use import gains_w, room_w, tight_kinds
 from libs.mip.model import Mip, Model
-from libs.ras.evaluate import coverage_of
+from libs.ras.evaluate import Coverage, coverage_of
 
 WHOLE_MAX = 500
 """Most pairs of a reservation and a cell of a program with whole servers."""
@@ -107,7 +107,7 @@ class ZoneProgram:
     """The program, with the indices of its columns.
 
     n          (P,)  servers of the pairs of a reservation and a cell
-    lack       (Q,)
+    lack             what reservations lack
     penalties        what reservations lack, or have outside of their affinity bands
     open             of each kind, the columns (L, N) of the L reservations that have a limit for it
     """
@@ -121,21 +121,25 @@ class ZoneProgram:
         held: Indices,
     ) -> None:
         self.snapshot, self.kinds, self.some, self.cells, self.mip = snapshot, kinds, some, cells, Mip()
-        m, present, weight = self.mip, coverage_of(snapshot, held), snapshot.penalty_weight
+        m = self.mip
+        self.whole = len(cells.cell) <= WHOLE_MAX
         # a server that its reservation keeps saves the cost of leaving
         leaving = np.where(cells.own, -1.0, ~cells.ours[cells.cell]) * cells.leaving[cells.cell]
         self.n = m.add_columns(
             len(cells.cell),
             cost=leaving * (TIE if snapshot.policy.fix_first else 1.0),
             upper=cells.stock[cells.cell],
-            integer=len(cells.cell) <= WHOLE_MAX,
+            integer=self.whole,
         )
         m.add_rows(len(cells.stock), (cells.cell, self.n, 1.0), upper=cells.stock)
-        self.penalties: Ints = np.zeros(0, np.int64)
-        self._worse_price = WORSE * max(snapshot.policy.shortfall_cost * float(weight[some].max()), 1.0)
-        asked = [self._ask(q, float(present.shortfall[r])) for q, r in enumerate(some.tolist())]
-        self.lack, most = np.array([lack for lack, _ in asked]), np.array([most for _, most in asked])
-        self._share(present.off_affinity)
+        self._penalties: list[tuple[Ints, Ints, Floats]] = []
+        self._rounded, most = np.zeros(len(some)), np.zeros(len(some))
+        for q in range(len(some)):
+            most[q] = self._ask(q)
+        self.lack = np.concatenate([column for column, _, _ in self._penalties])
+        self._lacks = np.concatenate([line for _, line, _ in self._penalties])
+        self._share()
+        self._keep(coverage_of(snapshot, held))
         self._limited = [np.flatnonzero(np.isfinite(kind.domains_max[some])) for kind in kinds]
         self.open = [self._choose(kind, which, most) for kind, which in zip(kinds, self._limited, strict=True)]
         self._of_open = [some[which] for which in self._limited]
@@ -144,47 +148,43 @@ class ZoneProgram:
         self._feed()
         self.model = m.build()
 
-    def _priced(self, price: Floats, present: Floats) -> Ints:
-        """Add columns of RRU at `price` (k,), and at a much higher one above `present` (k,). Return their indices."""
-        each = np.arange(len(price))
-        found = self.mip.add_columns(len(price), cost=price)
-        worse = self.mip.add_columns(len(price), cost=self._worse_price)
-        self.mip.add_rows(len(price), (each, found, 1.0), (each, worse, -1.0), upper=present)
-        self.penalties = np.concatenate([self.penalties, found, worse])
+    def _priced(self, line: Ints, cost: float) -> Ints:
+        """Add columns of RRU (k,) of the reservations `line` (k,), each at `cost` and its weight."""
+        price = cost * self.snapshot.penalty_weight[self.some[line]]
+        found = self.mip.add_columns(len(line), cost=price)
+        self._penalties.append((found, line, price))
         return found
 
-    def _ask(self, q: int, present: float) -> tuple[int, float]:
-        """Add the rows of what reservation `q` lacks, of every measure and after the worst loss.
+    def _ask(self, q: int) -> float:
+        """Add the rows of what reservation `q` lacks in each measure, after each loss that it survives.
 
-        Return the column, and the most servers that it needs in one domain. `present` is what it lacks now, in RRU.
+        Return the most servers that it needs in one domain.
         """
         m, snapshot, r, cells = self.mip, self.snapshot, int(self.some[q]), self.cells
         mine = np.flatnonzero(cells.reservation == q)
         at = cells.server[cells.cell[mine]]
         losses = [np.unique(loss.of[at], return_inverse=True)[1] for loss in snapshot.losses if loss.survives[r]]
-        asked, most = [], 0.0
+        most = 0.0
         for one in snapshot.measures_of(r):
             gives, capacity = one.rru[0, snapshot.servers.hardware_type[at]], float(one.capacity[0])
             if (values := np.unique(gives[gives > 0])).size:
                 servers = math.ceil(capacity / values[0] - ROUNDING)
                 most = max(most, servers * (2.0 if losses else 1.0))
-                if len(values) == 1:  # like servers are counted whole
-                    capacity = max(capacity, servers * float(values[0]))
-            asked.append((one, gives, capacity))
-        beyond = max((capacity - float(one.capacity[0])) * float(one.share[0]) for one, _, capacity in asked)
-        price = snapshot.policy.shortfall_cost * snapshot.penalty_weight[r]
-        lack = self._priced(np.array([price]), np.array([present + beyond]))
-        for one, gives, capacity in asked:
-            share, lost = float(one.share[0]), m.add_columns(1)
-            for of in losses:
+                if len(values) == 1 and not self.whole:  # like servers are counted whole
+                    beyond = max(servers * float(values[0]) - capacity, 0.0)
+                    capacity += beyond
+                    self._rounded[q] += beyond * max(len(losses), 1)
+            lack = self._priced(np.full(max(len(losses), 1), q), snapshot.policy.shortfall_cost)
+            lost = m.add_columns(len(lack))
+            for column, of in zip(lost.tolist(), losses, strict=False):  # without losses the column is 0
                 domains = int(of.max(initial=-1)) + 1
-                m.add_rows(domains, (of, self.n[mine], -gives), (np.arange(domains), lost, 1.0), lower=0.0)
-            given = (0, self.n[mine], gives * share)
-            m.add_rows(1, given, (0, lost, -share), (0, lack, 1.0), lower=capacity * share)
-        return int(lack[0]), most
+                m.add_rows(domains, (of, self.n[mine], -gives), (np.arange(domains), column, 1.0), lower=0.0)
+            for k in range(len(lack)):
+                m.add_rows(1, (0, self.n[mine], gives), (0, lost[k], -1.0), (0, lack[k], 1.0), lower=capacity)
+        return most
 
-    def _share(self, present: Floats) -> None:
-        """Add the rows of the RRU outside of affinity bands. `present` (R, D) is that of now."""
+    def _share(self) -> None:
+        """Add the rows of the RRU outside of affinity bands."""
         cells, snapshot, r = self.cells, self.snapshot, self.some[self.cells.reservation]
         q, server = snapshot.reservations, cells.server[cells.cell]
         wanted = q.affinity_share[self.some]
@@ -194,12 +194,24 @@ class ZoneProgram:
         row = row_of[cells.reservation, snapshot.server_datacenter[server]]
         inside, each = row >= 0, np.arange(len(line))
         given = q.rru[r, snapshot.servers.hardware_type[server]][inside]
-        capacity, of = q.capacity_rru[self.some[line]], self.some[line]
-        off = self._priced(snapshot.policy.affinity_cost * snapshot.penalty_weight[of], present[of, datacenter])
+        capacity = q.capacity_rru[self.some[line]]
+        off = self._priced(line, snapshot.policy.affinity_cost)
         for sign in (1.0, -1.0):
             least = (sign * wanted[line, datacenter] - snapshot.policy.affinity_tolerance) * capacity
             held = (row[inside], self.n[inside], sign * given)
             self.mip.add_rows(len(line), held, (each, off, 1.0), lower=least)
+
+    def _keep(self, present: Coverage) -> None:
+        """Add a much higher price on what the penalty of a reservation exceeds its `present` one by."""
+        policy, weight = self.snapshot.policy, self.snapshot.penalty_weight[self.some]
+        unit = np.maximum(max(policy.shortfall_cost, policy.affinity_cost) * weight, ROUNDING)
+        short, off = present.unmet[self.some] + self._rounded, present.off_affinity[self.some].sum(1)
+        most = weight * (policy.shortfall_cost * short + policy.affinity_cost * off) / unit
+        column, line, price = (np.concatenate(of) for of in zip(*self._penalties, strict=True))
+        worse = self.mip.add_columns(len(most), cost=WORSE * max(float(unit.max(initial=0.0)), 1.0))
+        each = np.arange(len(most))
+        self.mip.add_rows(len(most), (line, column, price / unit[line]), (each, worse, -1.0), upper=most)
+        self.penalties = np.append(column, worse)
 
     def _choose(self, kind: LimitedKind, which: Ints, most: Floats) -> Ints:
         """Add the choice of domains of a kind for the reservations `which` (L,). Return its columns (L, N).
@@ -250,7 +262,7 @@ class ZoneProgram:
         """Return `model` in which only a few domains of one kind may be chosen again, and only reservations there or
         without something may move. All others stay as at the point `x` (C,). None: nothing is lacking.
         """
-        lacks = x[self.lack] > ROUNDING
+        lacks = np.bincount(self._lacks, x[self.lack], len(self.some)) > ROUNDING
         kinds = [k for k, line in enumerate(self._limited) if lacks[line].any()]
         if not kinds:
             return None
