@@ -258,11 +258,12 @@ class ZoneProgram:
             lower[is_open[stay[of]]] = upper[is_open[stay[of]]] = may[of[stay[of]]]
         return replace(self.model, lower=lower, upper=upper)
 
-    def around(self, model: Model, x: Floats, rng: np.random.Generator) -> Model | None:
+    def around(self, model: Model, x: Floats, hopeless: Bools, rng: np.random.Generator) -> Model | None:
         """Return `model` in which only a few domains of one kind may be chosen again, and only reservations there or
-        without something may move. All others stay as at the point `x` (C,). None: nothing is lacking.
+        without something may move. All others stay as at the point `x` (C,). None: no reservation but those
+        `hopeless` (R,) lacks something.
         """
-        lacks = np.bincount(self._lacks, x[self.lack], len(self.some)) > ROUNDING
+        lacks = (np.bincount(self._lacks, x[self.lack], len(self.some)) > ROUNDING) & ~hopeless[self.some]
         kinds = [k for k, line in enumerate(self._limited) if lacks[line].any()]
         if not kinds:
             return None

@@ -14,6 +14,7 @@ from libs.domain.limited_kinds import LimitedKind
 from libs.mip.highs import Limits, solve_mip
 from libs.mip.model import Model
 from libs.ras.zone_program import ROUNDING, Cells, ZoneProgram
+from libs.ras.zones_one_by_one import Choice
 
 PAIRS_MAX, COLUMNS_MAX = 5_000, 40_000
 """Most pairs of a reservation and a domain, and most pairs of a reservation and a cell, of a program that is tried."""
@@ -25,7 +26,7 @@ EXACT_MAX = 200
 """Most pairs of a reservation and a cell of a program that is solved as a whole. Of a larger one, a few domains are
 chosen again at a time.
 """
-NODES, FEW_NODES = 500, 20
+NODES, FEW_NODES = 500, 5
 """Most nodes of the tree of a program that is solved as a whole, and of one for few domains."""
 TRIES, TRIES_COLUMNS = 20, 1_000_000
 """Choices of a few domains that in a row find nothing better, after which the search ends. It also ends after so many
@@ -40,23 +41,26 @@ GAP = 1e-3
 def choose_together(
     snapshot: FleetSnapshot,
     kinds: Sequence[LimitedKind],
-    known: Sequence[Bools],
+    choice: Choice,
     some: Indices,
     usable: Callable[[int], Bools],
     held: Indices,
     stay: Bools,
     *,
-    time_s_max: float = math.inf,
+    until: float = math.inf,
     cancelled: Callable[[], bool] | None = None,
 ) -> Sequence[Bools]:
-    """Return the domains (R, N) of each kind that leave less lack than those `known`, or these if none are found.
+    """Return the domains (R, N) of each kind that leave less penalty than those of `choice`, or these.
 
     kinds   those with a `domains_max`
+    choice  the domains that were chosen one by one
     some    (Q,) the reservations that have one
     usable  returns the servers (S,) that a reservation could have if no other one claimed any
     held    (S,) the servers that reservations hold
-    stay    (R,) reservations that keep the domains of `known`
+    stay    (R,) reservations that keep the domains of `choice`
+    until   a time.perf_counter()
     """
+    known = choice.opened
     pairs = sum(int(np.isfinite(kind.domains_max[some]).sum()) * kind.placed for kind in kinds)
     if pairs > PAIRS_MAX or len(some) * len(held) > SERVERS_MAX or stay[some].all():
         return known
@@ -68,7 +72,6 @@ def choose_together(
     if len(cells.cell) > COLUMNS_MAX:
         return known
     program = ZoneProgram(snapshot, kinds, part, cells, held)
-    until = time.perf_counter() + time_s_max
     first = solve_mip(program.fixed(known, np.ones(len(stay), bool)), _limits(until), cancelled=cancelled).x
     if first is None or program.penalty(first) <= ROUNDING:
         return known
@@ -76,20 +79,20 @@ def choose_together(
     if len(cells.cell) <= EXACT_MAX:
         found = solve_mip(model, _limits(until), start=first, heuristics=HEURISTICS, cancelled=cancelled).x
     else:
-        found = _few_at_a_time(program, model, first, until, cancelled)
+        found = _few_at_a_time(program, model, first, choice.hopeless, until, cancelled)
     better = found is not None and program.penalty(found) < program.penalty(first) * (1 - ROUNDING)
     return program.chosen(found, known) if better and found is not None else known
 
 
 def _few_at_a_time(
-    program: ZoneProgram, model: Model, x: Floats, until: float, cancelled: Callable[[], bool] | None
+    program: ZoneProgram, model: Model, x: Floats, hopeless: Bools, until: float, cancelled: Callable[[], bool] | None
 ) -> Floats:
     """Return a point (C,) that costs no more than `x` (C,): choose a few domains again at a time, among them those of a
-    reservation that lacks something.
+    reservation that lacks something. Those that are `hopeless` (R,) do not count.
     """
     rng, failed = np.random.default_rng(0), 0
     for _ in range(max(TRIES, TRIES_COLUMNS // len(x))):
-        few = program.around(model, x, rng)
+        few = program.around(model, x, hopeless, rng)
         ends = failed == TRIES or time.perf_counter() >= until or (cancelled is not None and cancelled())
         if few is None or ends:
             break

@@ -1,4 +1,4 @@
-"""The choice of domains of all reservations together (docs/designs/0054)."""
+"""The choice of domains: one reservation after the other, and all together (docs/designs/0054)."""
 
 from itertools import product
 
@@ -9,10 +9,14 @@ from hypothesis import strategies as st
 
 from libs.domain.domain_limits import DomainLimit
 from libs.domain.fleet import FREE
+from libs.domain.limited_kinds import limited_kinds
 from libs.plan_check.check import check_plan
 from libs.plan_check.hard_limits import excess
 from libs.plan_check.regression import check_regression, penalties
+from libs.ras import zones_together
 from libs.ras.solve import plan_target_bindings
+from libs.ras.zones import choose_zones
+from libs.ras.zones_one_by_one import one_by_one
 from tests.builders.random_region import region
 
 SMALL = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
@@ -20,6 +24,81 @@ SMALL = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCh
 
 def within(**most):
     return [DomainLimit(kind=kind, domains_max=domains) for kind, domains in most.items()]
+
+
+def chosen(snapshot):
+    """Return the choice one by one, by kind and reservation, as lists of open domains."""
+    kinds, R = limited_kinds(snapshot), len(snapshot.reservations)
+    every = np.arange(R, dtype=np.int32)
+    choice = one_by_one(snapshot, kinds, every, snapshot.servers.target, np.zeros(R, bool), lambda: False)
+    names = [kind.kind for kind in kinds]
+    opened = [[np.flatnonzero(may[r]).tolist() for r in range(R)] for may in choice.opened]
+    return dict(zip(names, opened, strict=True)), choice.hopeless.tolist()
+
+
+def test_the_datacenter_is_not_chosen_without_a_look_at_its_blocks():
+    """Datacenter 0 has more servers, in blocks of 2. Only the block of datacenter 1 has 4."""
+    snapshot = region(
+        msb_datacenter=(0, 1),
+        servers=[(0, 0)] * 6 + [(1, 0)] * 4,
+        capacity=[4],
+        survives=[False],
+        domains=[[0, 0, 1, 1, 2, 2, 3, 3, 3, 3]],
+        limits=[within(datacenter=1, kind_0=1)],
+    )
+    assert chosen(snapshot)[0] == {"datacenter": [[1]], "kind_0": [[3]]}
+
+
+def test_no_domain_is_chosen_that_another_choice_closes():
+    """MSB 2 is the second largest, but it has no server of the block that MSB 0 and MSB 1 share."""
+    snapshot = region(
+        msb_datacenter=(0, 0, 0),
+        servers=[(0, 0)] * 5 + [(1, 0)] * 3 + [(2, 0)] * 4,
+        capacity=[2],
+        survives=[False],
+        domains=[[0] * 8 + [1] * 4],
+        limits=[within(msb=2, kind_0=1)],
+    )
+    assert chosen(snapshot)[0] == {"msb": [[0, 1]], "kind_0": [[0]]}
+
+
+def test_chosen_domains_are_exchanged_while_less_lacks():
+    """Block 0 alone gives most after the loss of an MSB, and blocks 1 and 2 together do."""
+    snapshot = region(
+        servers=[(0, 0)] * 3 + [(1, 0)] * 3 + [(2, 0)] * 7 + [(1, 0)] * 7,
+        capacity=[7],
+        survives=[True],
+        domains=[[0] * 6 + [1] * 7 + [2] * 7],
+        limits=[within(kind_0=2)],
+    )
+    assert chosen(snapshot) == ({"kind_0": [[1, 2]]}, [False])
+
+
+def test_the_one_that_lacks_something_it_could_have_chooses_first():
+    """Both blocks suit the larger reservation, and only block 0 suits the smaller one."""
+    snapshot = region(
+        msb_datacenter=(0,),
+        types=2,
+        servers=[(0, 0)] * 6 + [(0, 1)] * 5,
+        capacity=[5, 3],
+        rru=[[1.0, 1.0], [1.0, 0.0]],
+        survives=[False, False],
+        domains=[[0] * 6 + [1] * 5],
+        limits=[within(kind_0=1)] * 2,
+    )
+    assert chosen(snapshot) == ({"kind_0": [[1], [0]]}, [False, False])
+
+
+def test_one_that_would_lack_as_much_alone_is_hopeless():
+    snapshot = region(
+        msb_datacenter=(0,),
+        servers=[(0, 0)] * 8,
+        capacity=[6, 2],
+        survives=[False, False],
+        domains=[[0] * 4 + [1] * 4],
+        limits=[within(kind_0=1)] * 2,
+    )
+    assert chosen(snapshot)[1] == [True, False]
 
 
 @SMALL
@@ -48,3 +127,23 @@ def test_no_choice_of_domains_of_two_kinds_costs_less_penalty_than_the_plan(seed
     found = plan_target_bindings(snapshot)
     assert check_plan(snapshot, found.plan) == []
     assert found.report.score.penalty == pytest.approx(least, abs=1e-3)
+
+
+def test_a_lack_that_none_avoids_takes_no_program(monkeypatch):
+    tried = []
+    monkeypatch.setattr(zones_together, "EXACT_MAX", 0)
+    solved = zones_together.solve_mip
+    monkeypatch.setattr(
+        zones_together, "solve_mip", lambda model, limits, **others: tried.append(1) or solved(model, limits, **others)
+    )
+    choose_zones(
+        region(
+            msb_datacenter=(0,),
+            servers=[(0, 0)] * 8,
+            capacity=[6, 2],
+            survives=[False, False],
+            domains=[[0] * 4 + [1] * 4],
+            limits=[within(kind_0=1)] * 2,
+        )
+    )
+    assert len(tried) == 1
