@@ -260,8 +260,8 @@ class ZoneProgram:
 
     def around(self, model: Model, x: Floats, hopeless: Bools, rng: np.random.Generator) -> Model | None:
         """Return `model` in which only a few domains of one kind may be chosen again, and only reservations there or
-        without something may move. All others stay as at the point `x` (C,). None: no reservation but those
-        `hopeless` (R,) lacks something.
+        without something may move. Their domains of other kinds are free. All others stay as at the point `x` (C,).
+        None: no reservation but those `hopeless` (R,) lacks something.
         """
         lacks = (np.bincount(self._lacks, x[self.lack], len(self.some)) > ROUNDING) & ~hopeless[self.some]
         kinds = [k for k, line in enumerate(self._limited) if lacks[line].any()]
@@ -275,9 +275,12 @@ class ZoneProgram:
         moves: Bools = np.asarray((x[is_open[:, chosen]] > 0.5).any(1))
         moves[short] = True
         free = np.zeros(len(x), bool)
-        free[is_open[np.ix_(moves, chosen)]] = True
         may = np.zeros(len(self.some), bool)
         may[line[moves]] = True
+        for of, columns in zip(self._limited, self.open, strict=True):
+            free[columns[may[of]]] = True
+        free[is_open] = False
+        free[is_open[np.ix_(moves, chosen)]] = True
         free[self.n[may[self.cells.reservation]]] = True
         held = np.concatenate([self.n, *(of.ravel() for of in self.open)])
         held = held[~free[held]]

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from libs.assignment import Limits
 from libs.domain.domain_limits import DomainLimit
 from libs.domain.fleet import FREE
 from libs.domain.limited_kinds import limited_kinds
@@ -127,6 +128,42 @@ def test_no_choice_of_domains_of_two_kinds_costs_less_penalty_than_the_plan(seed
     found = plan_target_bindings(snapshot)
     assert check_plan(snapshot, found.plan) == []
     assert found.report.score.penalty == pytest.approx(least, abs=1e-3)
+
+
+def packed(seed, blocks=8, each=20):
+    """Return jobs that fill blocks, each in one block and few MSBs. All of them fit, and six in ten hold servers."""
+    rng = np.random.default_rng(seed)
+    block = np.repeat(np.arange(blocks), each)
+    msb = np.concatenate([np.sort(rng.choice(rng.choice(6, 3, replace=False), each)) for _ in range(blocks)])
+    capacity, limits = [], []
+    for b in range(blocks):
+        at = 0
+        while at < each - 2:
+            rows = np.flatnonzero(block == b)[at : min(at + int(rng.integers(3, 15)), each - 1)]
+            at += len(rows)
+            capacity.append(float(len(rows)))
+            limits.append(within(kind_0=1, msb=len(np.unique(msb[rows]))))
+    held = np.full(len(block), FREE)
+    for r in rng.permutation(len(capacity))[: int(0.6 * len(capacity))]:
+        free = np.flatnonzero((held < 0) & (block == rng.integers(blocks)))
+        few = np.isin(msb[free], rng.permutation(np.unique(msb[free]))[: limits[r][1].domains_max])
+        held[free[few][: int(capacity[r])]] = r
+    return region(
+        msb_datacenter=(0,) * 6,
+        servers=[(int(m), 0, int(r)) for m, r in zip(msb, held, strict=True)],
+        capacity=capacity,
+        survives=[False] * len(capacity),
+        domains=[block.tolist()],
+        limits=limits,
+    )
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_domains_of_all_kinds_of_a_reservation_are_chosen_again_together(seed):
+    snapshot = packed(seed)
+    found = plan_target_bindings(snapshot, Limits(neighbourhoods_max=0))
+    assert check_plan(snapshot, found.plan) == []
+    assert found.report.shortfall_rru.sum() == 0
 
 
 def test_a_lack_that_none_avoids_takes_no_program(monkeypatch):
