@@ -132,9 +132,10 @@ class Supply:
             chosen[left[order[0]]] = True
         return chosen
 
-    def exchanged(self, chosen: Bools) -> Bools:
-        """Return the domains `chosen` (N,), exchanged one by one for others while that leaves less lack."""
-        chosen, lack = chosen.copy(), self.lacks(chosen)[0]
+    def best(self, most: int) -> Bools:
+        """Return `most` domains (N,), exchanged one by one for others while that leaves less lack."""
+        chosen = self.extended(np.zeros(len(self.may), bool), most)
+        lack = self.lacks(chosen)[0]
         while lack > ROUNDING:
             least, swap = lack * (1 - ROUNDING), None
             for old in np.flatnonzero(chosen).tolist():

@@ -24,7 +24,7 @@ class Choice:
     """The domains that R reservations may use.
 
     opened    of each kind, (R, N) bool
-    hopeless  (R,) bool  reservations that would lack as much if they chose first
+    hopeless  (R,) bool  reservations that would lack as much alone, even with their limits for one kind only
     """
 
     opened: Sequence[Bools]
@@ -61,7 +61,7 @@ def one_by_one(
                 may[r] = chosen
             lacks[r] = chooser.claim(r, found)
             if lacks[r] > ROUNDING and np.isnan(alone[r]):
-                alone[r] = first.lack(r, first.domains(r, stay=bool(stay[r])))
+                alone[r] = first.least_lack(r)
         hopeless = (lacks > ROUNDING) & (lacks <= alone * (1 + ROUNDING))
         penalty = float(lacks @ weight)
         if penalty < least * (1 - ROUNDING):
@@ -163,7 +163,7 @@ class Chooser:
         lack = supply.lacks(chosen)[0]
         if stay or lack <= ROUNDING * max(1.0, float(supply.capacity[0])):
             return chosen
-        other = supply.exchanged(supply.extended(np.zeros(len(begin), bool), most))
+        other = supply.best(most)
         return other if supply.lacks(other)[0] < lack * (1 - ROUNDING) else chosen
 
     def lack(self, r: int, domains: Sequence[Bools]) -> float:
@@ -174,6 +174,16 @@ class Chooser:
         every = self.kinds[0]
         supply = Supply.of(self.snapshot, self.losses, every, r, has, has)
         return supply.lacks(np.ones(len(every.domains), bool))[0]
+
+    def least_lack(self, r: int) -> float:
+        """Return the RRU that reservation `r` lacks in the best domains of one kind, for its worst kind."""
+        usable, found = self.usable(r), 0.0
+        for kind in self.kinds:
+            if np.isfinite(kind.domains_max[r]):
+                supply = Supply.of(self.snapshot, self.losses, kind, r, usable, usable)
+                best = supply.best(min(int(kind.domains_max[r]), kind.placed))
+                found = max(found, supply.lacks(best)[0])
+        return found
 
     def claim(self, r: int, domains: Sequence[Bools]) -> float:
         """Claim servers for reservation `r`: its own, then free ones, then the cheapest others, evenly over MSBs.

@@ -102,6 +102,21 @@ def test_one_that_would_lack_as_much_alone_is_hopeless():
     assert chosen(snapshot)[1] == [True, False]
 
 
+def test_one_that_lacks_only_by_the_order_of_its_kinds_is_not_hopeless():
+    """Only block 2 has four servers in one MSB. MSB 4 and block 0 have more, but not together."""
+    places = [(m, 0) for m in (0, 1, 2) for _ in range(3)] + [(3, 2)] * 4 + [(4, block) for block in range(3, 8)]
+    snapshot = region(
+        msb_datacenter=(0,) * 5,
+        servers=[(msb, 0) for msb, _ in places],
+        capacity=[4],
+        survives=[False],
+        domains=[[block for _, block in places]],
+        limits=[within(msb=1, kind_0=1)],
+    )
+    assert chosen(snapshot)[1] == [False]
+    assert plan_target_bindings(snapshot).report.shortfall_rru.sum() == 0
+
+
 @SMALL
 @given(st.integers(0, 2**32 - 1))
 def test_no_choice_of_domains_of_two_kinds_costs_less_penalty_than_the_plan(seed):
