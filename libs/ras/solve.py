@@ -54,7 +54,9 @@ WITHIN_BUDGET_SHARE = 0.85
 """Shares of the time until two plans end: the one without a churn budget, and the one within it that may need a repair
 plan after it.
 """
-ZONES_SHARE = 0.1
+DOMAINS = "domains"
+"""The step that chooses domains."""
+ZONES_SHARE = 0.3
 """Share of the time for a choice of domains."""
 FINISHING = 0.25
 """Expected time to extract and evaluate a plan, as a multiple of the time to build its problem. Measured: 0.17 to
@@ -207,7 +209,7 @@ class _Solve:
             return None
         limit_s = self.limits.time_s_max
         time_s_max = math.inf if limit_s is None else ZONES_SHARE * limit_s
-        with self._step("domains"):
+        with self._step(DOMAINS):
             return choose_zones(self.snapshot, stay=stay, time_s_max=time_s_max, cancelled=self.cancelled)
 
     def _refined(self, target: Indices, budget: ChurnBudget | None) -> tuple[Indices, tuple[PhaseReport, ...]]:
@@ -277,9 +279,13 @@ class _Solve:
             return found, extract_targets(self.snapshot, places, wanted)
 
     def _shortened(self, share: float) -> Limits:
-        """Return the limits with a share of the time, so that time is left for another plan."""
-        time_s = self.limits.time_s_max
-        return self.limits if time_s is None else with_time(self.limits, share * time_s)
+        """Return the limits with a share of the time that the choice of domains leaves, so that time is left for
+        another plan.
+        """
+        if self.limits.time_s_max is None:
+            return self.limits
+        spent = min(self.step_s.get(DOMAINS, 0.0), self.limits.time_s_max)
+        return with_time(self.limits, spent + share * (self.limits.time_s_max - spent))
 
     def _solved(
         self,

@@ -14,9 +14,9 @@ from libs.domain.limited_kinds import limited_kinds
 from libs.plan_check.check import check_plan
 from libs.plan_check.hard_limits import excess
 from libs.plan_check.regression import check_regression, penalties
-from libs.ras import zones_together
+from libs.ras import solve, zones_together
 from libs.ras.solve import plan_target_bindings
-from libs.ras.zones import choose_zones
+from libs.ras.zones import Zones, choose_zones
 from libs.ras.zones_one_by_one import one_by_one
 from tests.builders.random_region import region
 
@@ -179,6 +179,22 @@ def test_domains_of_all_kinds_of_a_reservation_are_chosen_again_together(seed):
     found = plan_target_bindings(snapshot, Limits(neighbourhoods_max=0))
     assert check_plan(snapshot, found.plan) == []
     assert found.report.shortfall_rru.sum() == 0
+
+
+def test_shares_of_the_time_are_of_what_the_choice_leaves(monkeypatch):
+    limits, run = [], solve._Solve
+
+    def choose(snapshot, *, time_s_max, **others) -> Zones | None:
+        limits.append(time_s_max)
+        return choose_zones(snapshot, **others)
+
+    monkeypatch.setattr(solve, "choose_zones", choose)
+    snapshot = region(servers=[(0, 0)] * 2, capacity=[1], survives=[False], limits=[within(msb=1)])
+    one = run(snapshot, Limits(time_s_max=100.0), 0, None, None, None)
+    one.step_s[solve.DOMAINS] = 40.0
+    assert limits == [30.0]
+    assert one._shortened(0.5).time_s_max == 70.0
+    assert one._shortened(1.0).time_s_max == 100.0
 
 
 def test_a_lack_that_none_avoids_takes_no_program(monkeypatch):
