@@ -137,16 +137,17 @@ class PlanningInputs:
     policy: FluxPolicy = field(default_factory=FluxPolicy)
     granted: Floats | None = None
 
-    def most_traffic(self) -> Floats:
-        """Return the (T, P) largest traffic of each product during each step, as a share of today's.
+    def planned_traffic(self) -> Floats:
+        """Return the (T, P) traffic of each product that each step has capacity for, as a share of today's.
 
-            1 + max(tau[t-1,p], tau[t,p]),   tau = 0 before the first step
+            1 + tau[t,p],   in the first step 1 + max(0, tau[t,p])
 
-        Traffic changes at an unknown moment of a step. So a step counts a rise from its begin on, and a fall from the
-        next step on. Source: Flux, expression 12, which is stated for growth of at least 0; docs/designs/0066.
+        Traffic changes at an unknown moment of a step, and only the first step is executed. So that one counts no fall.
+        Source: Flux, expression 12, which is stated for growth of at least 0; docs/designs/0066.
         """
-        before = np.concatenate([np.zeros((1, self.traffic_growth.shape[1])), self.traffic_growth[:-1]])
-        return np.asarray(1.0 + np.maximum(before, self.traffic_growth))
+        found = 1.0 + self.traffic_growth
+        found[:1] = np.maximum(found[:1], 1.0)
+        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

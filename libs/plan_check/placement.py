@@ -50,7 +50,7 @@ def _step(
     named = np.array(places, object)
     placed = models.capacity[words.placement_service][:, None]
     step = f"step {plan.step[t]}"
-    asked = inputs.most_traffic()[t]
+    asked = inputs.planned_traffic()[t]
     controls, residual = inputs.controls, plan.residual[t]
     shrinks = models.phi() @ asked + rho.sum(1) < baseline.sum(1) * (1 - 1e-9)
     keeps = (~controls.rebalance & ~shrinks)[:, None]

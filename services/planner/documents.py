@@ -26,7 +26,7 @@ def plan_files(planned: Planned) -> dict[str, bytes]:
     """
     words, models = planned.words, planned.models
     documents = {
-        PLAN: placement_plan_document(words, models.modelled, planned.solved.plan),
+        PLAN: placement_plan_document(words, models, planned.inputs, planned.solved.plan),
         DAG: execution_plan_document(planned.execution),
         MODEL: service_models_document(words, models),
         DISASTER: disaster_document(words, models, planned.inputs, planned.problem, planned.solved),

@@ -25,9 +25,9 @@ def plan_execution(
     """Plan to upsize to max(baseline, target), shift traffic, downsize to target, and grow, in parallel if possible.
 
     A product's traffic goes from one region to another in a shift of its own, as a share of the traffic of the moment.
-    The upsizes for growth of traffic wait for nothing, and no resize counts on a fall (PlanningInputs.most_traffic). So
-    capacity is there before traffic grows, and as long as traffic has not fallen. A shift waits for the upsizes of the
-    services that serve the product in the region that it goes to. Products that change places go in an order
+    The upsizes for growth of traffic wait for nothing, and no resize counts on a fall (planned_traffic of the inputs).
+    So capacity is there before traffic grows, and as long as traffic has not fallen. A shift waits for the upsizes of
+    the services that serve the product in the region that it goes to. Products that change places go in an order
     (shift_order.py), and what a service needs on top for a while is an upsize and a downsize. A downsize waits for all
     shifts, to and from its region, of the products that the service serves. It also waits for the upsizes of the
     service in its region, for a service may change its type where no traffic moves. Growth waits for all downsizes of

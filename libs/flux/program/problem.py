@@ -109,7 +109,7 @@ def joint_problem(words: Vocabulary, models: ServiceModels, inputs: PlanningInpu
         ratio=words.placement_ratio,
         capacity_min=np.where(known, controls.capacity_min, least),
         capacity_max=np.where(known, controls.capacity_max, least),
-        traffic=inputs.most_traffic(),
+        traffic=inputs.planned_traffic(),
         presence_min=inputs.presence_min,
         presence_max=inputs.presence_max,
         supply=inputs.supply,

@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from libs.domain.arrays import Bools, Floats, Names
+from libs.domain.arrays import Floats, Names
 from libs.domain.placement_plan import PlacementPlan
-from libs.domain.world import Vocabulary
+from libs.domain.world import PlanningInputs, ServiceModels, Vocabulary
 from libs.interchange.files.atomic import replacing
 
 
-def placement_plan_document(words: Vocabulary, planned: Bools, plan: PlacementPlan) -> dict[str, Any]:
-    """Return the content of plan.json for the services of `planned` (S,) bool.
+def placement_plan_document(
+    words: Vocabulary, models: ServiceModels, inputs: PlanningInputs, plan: PlacementPlan
+) -> dict[str, Any]:
+    """Return the content of plan.json for the services that have a model.
 
     Capacity is in units of the service's own type. For a service on several types, `by_type` has the capacity on each.
+    Traffic is that at the end of each step, so it adds up to 1 + tau. The first step has capacity for more if traffic
+    falls (docs/designs/0066). That is part of the residual: capacity that the traffic does not explain.
     """
-    return {"steps": [_step(words, np.flatnonzero(planned), plan, t) for t in range(len(plan.step))]}
+    planned, traffic = np.flatnonzero(models.modelled), inputs.planned_traffic()
+    share = np.divide(1.0 + inputs.traffic_growth, traffic, out=np.zeros_like(traffic), where=traffic > 0)
+    ends = plan.traffic * share[:, :, None]
+    residual = plan.residual + models.phi() @ (plan.traffic - ends)
+    told = replace(plan, traffic=ends, residual=residual)
+    return {"steps": [_step(words, planned, told, t) for t in range(len(plan.step))]}
 
 
 def save_placement_plan(path: Path, document: dict[str, Any]) -> None:

@@ -62,7 +62,7 @@ def plan(
     """
     with failing(), _showing() as progress:
         made = make_plan(world, model, progress)
-        save_placement_plan(out, placement_plan_document(made.words, made.models.modelled, made.solved.plan))
+        save_placement_plan(out, placement_plan_document(made.words, made.models, made.inputs, made.solved.plan))
         if dag is not None:
             save_execution_plan(dag, made.execution)
         if report is not None:

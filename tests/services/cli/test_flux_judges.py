@@ -22,7 +22,7 @@ def test_the_judge_finds_nothing_wrong(shared, tmp_path, seed, options):
     made = make_models(world)
     save_service_models(model, made.words, made.models)
     planned = make_plan(world, model)
-    document = placement_plan_document(planned.words, planned.models.modelled, planned.solved.plan)
+    document = placement_plan_document(planned.words, planned.models, planned.inputs, planned.solved.plan)
     save_placement_plan(plan, document)
     done = subprocess.run(
         [sys.executable, shared / "bench" / "flux_evaluate.py", world, model, plan, "--truth"],
@@ -42,3 +42,30 @@ def test_the_judge_finds_nothing_wrong(shared, tmp_path, seed, options):
     assert found["presence_error_max"] <= 0.02
     assert found["thin_flagged_low"] == found["thin_services"]
     assert found["others_flagged_low"] <= 0.2 * (60 if options else 40)
+
+
+@pytest.mark.parametrize("growth", [(0.2, 0.1, 0.15), (-0.3, -0.1, 0.2), (-1.0, 0.0, 0.0)])
+def test_the_judge_knows_the_traffic_of_a_plan_with_falls(shared, tmp_path, growth):
+    """Of a service whose residual must stay, the judge also asks that capacity falls with the traffic."""
+    world, plan = tmp_path / "world", tmp_path / "plan.json"
+    subprocess.run([sys.executable, shared / "bench" / "flux_world.py", world, "--seed", "33"], check=True)
+    path = world / "traffic_growth.csv"
+    products = sorted({line.split(",")[1] for line in path.read_text().splitlines()[1:]})
+    rows = [f"{step},{product},{by}" for step, by in enumerate(growth, 1) for product in products[:2]]
+    path.write_text("\n".join(["step,product,growth", *rows]) + "\n")
+    model = tmp_path / "model.json"
+    made = make_models(world)
+    save_service_models(model, made.words, made.models)
+    planned = make_plan(world, model)
+    save_placement_plan(
+        plan, placement_plan_document(planned.words, planned.models, planned.inputs, planned.solved.plan)
+    )
+    done = subprocess.run(
+        [sys.executable, shared / "bench" / "flux_evaluate.py", world, model, plan],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    judged = json.loads(done.stdout)
+    assert set(judged["violations"]) <= ({"residual_kept"} if min(growth) < 0 else set())
+    assert (judged["objective"] == pytest.approx(planned.solved.solution.objective, rel=1e-6)) == (growth[0] >= 0)

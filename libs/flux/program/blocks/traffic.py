@@ -18,7 +18,7 @@ def add_traffic(m: Mip, v: Columns, p: JointProblem) -> tuple[Indices, Indices, 
 
     x      (T, P, R)  share of a product's traffic of today
     xi     (P, R)     presence now
-    traffic  (T, P)   largest traffic during a step: 1 + tau if it does not fall (PlanningInputs.most_traffic)
+    traffic  (T, P)   traffic of a step: 1 + tau, without a fall in the first one (PlanningInputs.planned_traffic)
     Rows: T*P + 2*T*P*R, returned as (T, P), (T, P, R) and (T, P, R).  Source: Flux, expressions 12, 2 and 3.
     """
     T, P, R, _, _, _ = p.shape
