@@ -25,7 +25,7 @@ from libs.assignment.solvers.portfolio.proposals import Proposals
 from libs.assignment.solvers.portfolio.relaxation import Relaxation
 from libs.assignment.solvers.portfolio.relaxation_by_columns import EARLY, REACH, SHRINK
 from libs.assignment.solvers.portfolio.subproblem import Pool
-from libs.assignment.solvers.portfolio.whole_bound import whole_wishes
+from libs.assignment.solvers.portfolio.whole_bound import Wishes
 from libs.mip.bound import reduced_costs
 from libs.mip.highs import Limits
 from libs.mip.model import Model
@@ -35,7 +35,9 @@ COUNTS_MAX = 60_000
 ROUNDS = 14
 """Most rounds of proposals."""
 NEAR = 2e-3
-"""Distance of a mix from the bound, as a share of it, at which rounds end. Branch and bound ends there, too."""
+"""Distance of a mix from the bound, as a share of it, at which rounds end."""
+CLOSE = 0.05
+"""Distance from which trees that leave much open go on in a round: before, prices change too much."""
 GROW = 1.5
 """Factor on the distance of prices off supply after a round that raised the bound, but for the first one."""
 SWINGS = 4
@@ -44,8 +46,14 @@ FEW, FEW_SHARE = 200, 0.75
 """Containers that propose in such a round: at least so many, or a share of all. Those with many objects do not: their
 trees take most of the time, and fractions say most of them.
 """
+MORE, MORE_LAST = 10_000, 40_000
+"""Nodes for trees that leave most open, after a round that seems to have the best prices, and at the end."""
 NODES = 2_000
 """Most nodes of the branch and bound that chooses proposals."""
+CHOICE_GAP = 1e-4
+"""Gap at which it ends, as a share of the bound. In its objective the first goal outweighs all else, so that a share of
+the cost would be too much.
+"""
 CHOICE_SHARE = 0.2
 """Share of the time that is kept for the choice of proposals."""
 
@@ -85,47 +93,135 @@ def search_whole_columns(
     model  the model of the relaxation, in which only supply couples containers. There must be a sink
     led    the model with the objective of the choice between proposals
     """
-    assert relaxation.rows is not None
-    began, classes, width = time.perf_counter(), len(lowered.classes.size), len(lowered.kind)
+    began = time.perf_counter()
     until = began + (1.0 - CHOICE_SHARE) * time_s_max
-    known, best = lowered.point_of(counts), relaxation
-    proposals, alone = Proposals(lowered, model, shares, known), Alone(lowered, model, shares, known, pool)
-    at, timed_out = relaxation.rows, False
-    proposals.add(lowered.point_of(np.where(lowered.container == shares.sink, counts, 0)), at[:classes])
-    reach = REACH * max(1.0, abs(model.objective(known))) / lowered.classes.size.sum()
-    for number in range(ROUNDS):
-        if number:
-            assert best.rows is not None
-            near = best.rows[:classes], reach
-            price = proposals.mix(EARLY, until, near=near, cancelled=cancelled)
-            if price is None:
-                timed_out = True
-                break
-            if proposals.cost - best.bound <= NEAR * max(1.0, abs(best.bound)):
-                break
-            at = best.rows.copy()
-            at[:classes] = (best.rows[:classes] + price) / 2
-        wanted, x = alone.at(at, until, cancelled), proposals.cheapest(at[:classes])
-        asked = _asked(lowered, x, all_=not 0 < number <= SWINGS)
-        whole, found = whole_wishes(
-            lowered, model, shares, wanted.rows, x, asked=asked, pool=pool, until=until, cancelled=cancelled
-        )
-        proposals.add(lowered.point_of(found), at[:classes])
-        if whole.bound > best.bound:
-            best = _at(best, model, wanted, whole.bound, classes)
-            reach *= GROW if number else 1.0
-        else:
-            reach *= SHRINK
-        if wanted.timed_out or whole.timed_out:
-            timed_out = True
-            break
-    limits = Limits(time_s_max=began + time_s_max - time.perf_counter(), nodes_max=NODES, relative_gap=NEAR)
-    chosen, late = proposals.whole(led, limits, cancelled)
-    return WholeColumns(
-        counts=None if chosen is None else np.rint(chosen[:width]).astype(np.int64),
-        relaxation=best,
-        timed_out=timed_out or late,
+    rounds = _Rounds(lowered, model, shares, relaxation, counts, pool=pool, until=until, cancelled=cancelled)
+    rounds.run()
+    limits = Limits(
+        time_s_max=began + time_s_max - time.perf_counter(),
+        nodes_max=NODES,
+        relative_gap=0.0,
+        absolute_gap=CHOICE_GAP * max(1.0, abs(rounds.best.bound)),
     )
+    chosen, late = rounds.proposals.whole(led, limits, cancelled)
+    return WholeColumns(
+        counts=None if chosen is None else np.rint(chosen[: len(lowered.kind)]).astype(np.int64),
+        relaxation=rounds.best,
+        timed_out=rounds.timed_out or late,
+    )
+
+
+class _Rounds:
+    """Rounds of proposals, and what they have found. Arguments as in `search_whole_columns`.
+
+    best       the relaxation at the best prices so far, with the best bound
+    likely     the bound that these prices would give if no tree left anything open
+    wishes     what containers want at these prices; None if their trees have gone on already
+    timed_out  whether the clock or the caller ended a round
+    """
+
+    def __init__(
+        self,
+        lowered: Lowered,
+        model: Model,
+        shares: Shares,
+        relaxation: Relaxation,
+        counts: Ints,
+        *,
+        pool: Pool,
+        until: float,
+        cancelled: Callable[[], bool] | None,
+    ) -> None:
+        self.lowered, self.model, self.shares, self.pool = lowered, model, shares, pool
+        self.until, self.cancelled = until, cancelled
+        self.best, self.likely = relaxation, relaxation.bound
+        self.wishes: Wishes | None = None
+        self.timed_out = False
+        known = lowered.point_of(counts)
+        self._alone = Alone(lowered, model, shares, known, pool)
+        self.proposals = Proposals(lowered, model, shares, known)
+        self.proposals.add(lowered.point_of(np.where(lowered.container == shares.sink, counts, 0)), self._supply())
+        self._reach = REACH * max(1.0, abs(model.objective(known))) / lowered.classes.size.sum()
+
+    def run(self) -> None:
+        """Make rounds until a mix is near the bound."""
+        at: Floats | None = self._rows()
+        for number in range(ROUNDS):
+            if number:
+                at = self._next_prices()
+            if at is None:
+                break
+            self._propose(at, number)
+            if self.timed_out:
+                break
+        self._close()
+
+    def _next_prices(self) -> Floats | None:
+        """Return row prices (N,) between the best ones and those of the next mix; None to make no more rounds.
+
+        A mix near the bound must be near it, too, when the trees have gone on.
+        """
+        price = self.proposals.mix(EARLY, self.until, near=(self._supply(), self._reach), cancelled=self.cancelled)
+        if price is None:
+            self.timed_out = True
+            return None
+        if self._is_near(self.likely, NEAR):
+            self._close()
+            if self._is_near(self.likely, NEAR):
+                return None
+        at = self._rows().copy()
+        at[: len(price)] = (self._supply() + price) / 2
+        return at
+
+    def _propose(self, at: Floats, number: int) -> None:
+        """Let containers propose what they want at the row prices `at` (N,), and keep these if they are the best."""
+        lowered, supply = self.lowered, at[: len(self.lowered.classes.size)]
+        wanted, x = self._alone.at(at, self.until, self.cancelled), self.proposals.cheapest(supply)
+        wishes = Wishes(
+            lowered,
+            self.model,
+            self.shares,
+            wanted.rows,
+            x,
+            asked=_asked(lowered, x, all_=not 0 < number <= SWINGS),
+            pool=self.pool,
+            until=self.until,
+            cancelled=self.cancelled,
+            points=True,
+        )
+        if wishes.estimate > self.likely and self._is_near(wishes.estimate, CLOSE):  # a missed point makes it too high
+            wishes.go_on(MORE, self.until)
+        self.proposals.add(lowered.point_of(wishes.counts), supply)
+        bound = max(self.best.bound, wishes.whole.bound)
+        if wishes.estimate > self.likely:
+            self.best = _at(self.best, self.model, wanted, bound, len(supply))
+            self.likely, self.wishes = wishes.estimate, wishes
+            self._reach *= GROW if number else 1.0
+        else:
+            self.best = replace(self.best, bound=bound)
+            self._reach *= SHRINK
+        self.timed_out = wanted.timed_out or wishes.whole.timed_out
+
+    def _close(self) -> None:
+        """Let the trees at the best prices go on, unless they have done so already."""
+        if self.wishes is None:
+            return
+        self.wishes.go_on(MORE_LAST, self.until)
+        self.proposals.add(self.lowered.point_of(self.wishes.counts), self._supply())
+        self.best = replace(self.best, bound=max(self.best.bound, self.wishes.whole.bound))
+        self.timed_out |= self.wishes.whole.timed_out
+        self.likely, self.wishes = self.wishes.estimate, None
+
+    def _is_near(self, bound: float, share: float) -> bool:
+        """Return whether the cost of the last mix is within this share of a bound."""
+        return self.proposals.cost - bound <= share * max(1.0, abs(bound))
+
+    def _rows(self) -> Floats:
+        assert self.best.rows is not None
+        return self.best.rows
+
+    def _supply(self) -> Floats:
+        return self._rows()[: len(self.lowered.classes.size)]
 
 
 def _asked(lowered: Lowered, x: Floats, *, all_: bool) -> Bools:

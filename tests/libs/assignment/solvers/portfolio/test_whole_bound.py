@@ -20,7 +20,7 @@ from libs.assignment import (
     solve,
 )
 from libs.assignment.model.lower import lower
-from libs.assignment.solvers.portfolio import phases, unpaid
+from libs.assignment.solvers.portfolio import phases, trees, unpaid
 from libs.assignment.solvers.portfolio import whole_bound as module
 from libs.assignment.solvers.portfolio.containers_of import shares_of
 from libs.assignment.solvers.portfolio.neighbourhoods import Search
@@ -93,7 +93,7 @@ def test_a_container_costs_at_least_its_whole_objects(seed: int) -> None:
 
 @pytest.mark.parametrize("counts_of_node", [1, 10**9])
 def test_trees_at_prices_of_zero_may_have_more_nodes(counts_of_node: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "COUNTS_OF_NODE", counts_of_node)
+    monkeypatch.setattr(trees, "COUNTS_OF_NODE", counts_of_node)
     lowered = lower(world(1, objects=40))
     model, x, most = lowered.at(1, (0.0,)), lowered.point_of(lowered.held), []
     shares, pool, chosen = shares_of(lowered, model.cost), ThreadPool(), np.array([0])
@@ -200,11 +200,11 @@ def test_no_bound_is_so_narrow_that_a_solver_loses_points() -> None:
     narrow = capped(model, shares, model.cost, np.full(PARTIES + 1, 1e-9))
     less = narrow.upper < model.upper
     assert less.any()
-    assert (narrow.upper - narrow.lower)[less].min() == pytest.approx(module.NARROWEST)
-    cheap = module._cheaper(model, np.where(model.integer, 0.0, 1e3), 1e-6)
+    assert (narrow.upper - narrow.lower)[less].min() == pytest.approx(trees.NARROWEST)
+    cheap = trees._cheaper(model, np.where(model.integer, 0.0, 1e3), 1e-6)
     less = cheap.upper < model.upper
     assert less.any()
-    assert (cheap.upper - cheap.lower)[less].min() == pytest.approx(module.NARROWEST)
+    assert (cheap.upper - cheap.lower)[less].min() == pytest.approx(trees.NARROWEST)
 
 
 def test_containers_that_share_more_than_objects_are_left_alone() -> None:

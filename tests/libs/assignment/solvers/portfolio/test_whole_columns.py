@@ -12,16 +12,18 @@ import pytest
 from libs.assignment import GroupCountSpec, Limit, Limits, Problem, SingleGroupFailureBufferSpec, solve
 from libs.assignment.model.lower import lower
 from libs.assignment.model.lowered import Lowered
-from libs.assignment.solvers.portfolio import joint_columns, whole_columns
+from libs.assignment.solvers.portfolio import joint_columns, trees, whole_columns
 from libs.assignment.solvers.portfolio.joint import Joint, search_together
 from libs.assignment.solvers.portfolio.phases import Phases
 from libs.assignment.solvers.portfolio.relaxation import Relaxation, relax
 from libs.assignment.solvers.portfolio.thread_pool import ThreadPool
 from libs.assignment.solvers.portfolio.watch import Clock
+from libs.assignment.solvers.portfolio.whole_bound import Wishes
 from libs.assignment.solvers.portfolio.whole_columns import WholeColumns, search_whole_columns
 from libs.assignment.solvers.settings import PortfolioLimits
 from libs.mip.highs import Limits as MipLimits
 from libs.mip.highs import solve_mip
+from tests.libs.assignment.solvers.portfolio.test_trees import world as odd
 
 HALLS, WITHOUT = 4, PortfolioLimits(exact_columns_max=0)
 
@@ -98,18 +100,46 @@ def test_without_time_it_keeps_what_is_known(time_s_max: float) -> None:
 
 
 def test_in_rounds_of_swings_containers_with_fewest_objects_propose(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked, wishes = [], whole_columns.whole_wishes
+    asked = []
 
-    def recorded(*some: Any, **named: Any) -> Any:
+    def recorded(*some: Any, **named: Any) -> Wishes:
         asked.append(int(named["asked"].sum()))
-        return wishes(*some, **named)
+        return Wishes(*some, **named)
 
-    monkeypatch.setattr(whole_columns, "whole_wishes", recorded)
+    monkeypatch.setattr(whole_columns, "Wishes", recorded)
     monkeypatch.setattr(whole_columns, "FEW", 1)
     monkeypatch.setattr(whole_columns, "SWINGS", 2)
     monkeypatch.setattr(whole_columns, "NEAR", 0.0)
     searched(0)
     assert asked[:4] == [8, 6, 6, 8]
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_trees_that_leave_much_open_go_on(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("NODES", "NODES_MIN", "NODES_MAX"):
+        monkeypatch.setattr(trees, name, 1)
+    lowered = lower(odd(seed, objects=60))
+    model = lowered.at(1, (0.0,))
+    phases = Phases(lowered, model, WITHOUT, 0, Clock(math.inf), ThreadPool())
+    bounds, costs = [], []
+    for more in (0, whole_columns.MORE):
+        monkeypatch.setattr(whole_columns, "MORE", more)
+        monkeypatch.setattr(whole_columns, "MORE_LAST", 4 * more)
+        found = search_whole_columns(
+            lowered,
+            model,
+            model,
+            phases.shares,
+            relax(lowered, model),
+            lowered.held,
+            pool=phases.pool,
+            time_s_max=math.inf,
+        )
+        assert found.counts is not None
+        bounds.append(found.relaxation.bound)
+        costs.append(model.objective(lowered.point_of(found.counts)))
+    assert max(bounds) <= min(costs) + 1e-4
+    assert bounds[1] > bounds[0] + 0.05
 
 
 def together(limits: PortfolioLimits, seed: int = 3) -> tuple[Joint, Lowered]:
