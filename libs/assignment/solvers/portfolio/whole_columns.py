@@ -32,8 +32,8 @@ from libs.mip.model import Model
 
 COUNTS_MAX = 60_000
 """Most counts of a problem that is searched with columns: each round takes a tree for each container."""
-ROUNDS = 14
-"""Most rounds of proposals."""
+ROUNDS, PATIENCE = 40, 3
+"""Most rounds of proposals, and most in a row, after swings, that find no better prices."""
 NEAR = 2e-3
 """Distance of a mix from the bound, as a share of it, at which rounds end."""
 CLOSE = 0.05
@@ -46,7 +46,7 @@ FEW, FEW_SHARE = 200, 0.75
 """Containers that propose in such a round: at least so many, or a share of all. Those with many objects do not: their
 trees take most of the time, and fractions say most of them.
 """
-MORE, MORE_LAST = 10_000, 40_000
+MORE, MORE_LAST = 10_000, 100_000
 """Nodes for trees that leave most open, after a round that seems to have the best prices, and at the end."""
 NODES = 2_000
 """Most nodes of the branch and bound that chooses proposals."""
@@ -136,7 +136,7 @@ class _Rounds:
         self.until, self.cancelled = until, cancelled
         self.best, self.likely = relaxation, relaxation.bound
         self.wishes: Wishes | None = None
-        self.timed_out = False
+        self.timed_out, self._vain = False, 0
         known = lowered.point_of(counts)
         self._alone = Alone(lowered, model, shares, known, pool)
         self.proposals = Proposals(lowered, model, shares, known)
@@ -154,6 +154,10 @@ class _Rounds:
             self._propose(at, number)
             if self.timed_out:
                 break
+            if self._vain >= PATIENCE:  # the best prices may only have seemed so
+                if self.wishes is None:
+                    break
+                self._close()
         self._close()
 
     def _next_prices(self) -> Floats | None:
@@ -195,11 +199,12 @@ class _Rounds:
         bound = max(self.best.bound, wishes.whole.bound)
         if wishes.estimate > self.likely:
             self.best = _at(self.best, self.model, wanted, bound, len(supply))
-            self.likely, self.wishes = wishes.estimate, wishes
+            self.likely, self.wishes, self._vain = wishes.estimate, wishes, 0
             self._reach *= GROW if number else 1.0
         else:
             self.best = replace(self.best, bound=bound)
             self._reach *= SHRINK
+            self._vain += number > SWINGS
         self.timed_out = wanted.timed_out or wishes.whole.timed_out
 
     def _close(self) -> None:
@@ -210,7 +215,7 @@ class _Rounds:
         self.proposals.add(self.lowered.point_of(self.wishes.counts), self._supply())
         self.best = replace(self.best, bound=max(self.best.bound, self.wishes.whole.bound))
         self.timed_out |= self.wishes.whole.timed_out
-        self.likely, self.wishes = self.wishes.estimate, None
+        self.likely, self.wishes, self._vain = self.wishes.estimate, None, 0
 
     def _is_near(self, bound: float, share: float) -> bool:
         """Return whether the cost of the last mix is within this share of a bound."""

@@ -114,6 +114,18 @@ def test_in_rounds_of_swings_containers_with_fewest_objects_propose(monkeypatch:
     assert asked[:4] == [8, 6, 6, 8]
 
 
+@pytest.mark.parametrize(("patience", "least", "most"), [(10**9, 30, 30), (2, 4, 12)])
+def test_rounds_end_when_some_in_a_row_find_no_better_prices(
+    patience: int, least: int, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = list[int]()
+    monkeypatch.setattr(whole_columns, "Wishes", lambda *some, **named: begun.append(1) or Wishes(*some, **named))
+    for name, value in (("NEAR", -math.inf), ("SWINGS", 1), ("ROUNDS", 30), ("PATIENCE", patience)):
+        monkeypatch.setattr(whole_columns, name, value)
+    searched(0)
+    assert least <= len(begun) <= most
+
+
 @pytest.mark.parametrize("seed", range(2))
 def test_trees_that_leave_much_open_go_on(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("NODES", "NODES_MIN", "NODES_MAX"):
