@@ -197,7 +197,8 @@ class _Rounds:
             wishes.go_on(MORE, self.until)
         self.proposals.add(lowered.point_of(wishes.counts), supply)
         bound = max(self.best.bound, wishes.whole.bound)
-        if wishes.estimate > self.likely:
+        self.timed_out = wanted.timed_out or wishes.whole.timed_out
+        if wishes.estimate > self.likely and not self.timed_out:  # trees that have not begun make it too high, too
             self.best = _at(self.best, self.model, wanted, bound, len(supply))
             self.likely, self.wishes, self._vain = wishes.estimate, wishes, 0
             self._reach *= GROW if number else 1.0
@@ -205,7 +206,6 @@ class _Rounds:
             self.best = replace(self.best, bound=bound)
             self._reach *= SHRINK
             self._vain += number > SWINGS
-        self.timed_out = wanted.timed_out or wishes.whole.timed_out
 
     def _close(self) -> None:
         """Let the trees at the best prices go on, unless they have done so already."""

@@ -18,7 +18,7 @@ from libs.assignment.solvers.portfolio.phases import Phases
 from libs.assignment.solvers.portfolio.relaxation import Relaxation, relax
 from libs.assignment.solvers.portfolio.thread_pool import ThreadPool
 from libs.assignment.solvers.portfolio.watch import Clock
-from libs.assignment.solvers.portfolio.whole_bound import Wishes
+from libs.assignment.solvers.portfolio.whole_bound import Whole, Wishes
 from libs.assignment.solvers.portfolio.whole_columns import WholeColumns, search_whole_columns
 from libs.assignment.solvers.settings import PortfolioLimits
 from libs.mip.highs import Limits as MipLimits
@@ -112,6 +112,19 @@ def test_in_rounds_of_swings_containers_with_fewest_objects_propose(monkeypatch:
     monkeypatch.setattr(whole_columns, "NEAR", 0.0)
     searched(0)
     assert asked[:4] == [8, 6, 6, 8]
+
+
+def test_a_round_that_the_clock_ends_gives_no_prices(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Late(Wishes):
+        @property
+        def whole(self) -> Whole:
+            return super().whole._replace(timed_out=True)
+
+    monkeypatch.setattr(whole_columns, "Wishes", Late)
+    _, _, relaxation, found = searched(1)
+    assert found.timed_out
+    assert found.relaxation.bound > relaxation.bound
+    assert found.relaxation.rows is relaxation.rows
 
 
 @pytest.mark.parametrize(("patience", "least", "most"), [(10**9, 30, 30), (2, 4, 12)])
