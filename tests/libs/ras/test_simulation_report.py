@@ -49,8 +49,8 @@ def test_it_comes_back_from_json_as_it_was() -> None:
     assert [one["free_w_after"] for one in document["power"]] == [150.0]
     assert [row["short_rru_after"] for row in document["reservations"]] == [95.0]
     assert set(document) == {
-        "cost", "reservations", "hardware_types", "moves", "moves_shown", "power", "power_limits", "refused", "short_of",
-        "solve", "waves",
+        "cost", "reservations", "hardware_types", "moves", "moves_shown", "power", "power_limits", "refused", "solve",
+        "short_of", "waves",
     }  # fmt: skip
     after = document["cost"]["after"]
     assert after["total"] == made.difference.cost.after.total

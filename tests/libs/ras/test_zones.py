@@ -90,8 +90,9 @@ def test_the_one_that_lacks_something_it_could_have_chooses_first():
     assert chosen(snapshot) == ({"kind_0": [[1], [0]]}, [False, False])
 
 
-def test_one_that_would_lack_as_much_alone_is_hopeless():
-    snapshot = region(
+def with_a_hopeless_one():
+    """Return two reservations that may use one block of 4 servers each. The first wants 6."""
+    return region(
         msb_datacenter=(0,),
         servers=[(0, 0)] * 8,
         capacity=[6, 2],
@@ -99,7 +100,10 @@ def test_one_that_would_lack_as_much_alone_is_hopeless():
         domains=[[0] * 4 + [1] * 4],
         limits=[within(kind_0=1)] * 2,
     )
-    assert chosen(snapshot)[1] == [True, False]
+
+
+def test_one_that_would_lack_as_much_alone_is_hopeless():
+    assert chosen(with_a_hopeless_one())[1] == [True, False]
 
 
 def test_one_that_lacks_only_by_the_order_of_its_kinds_is_not_hopeless():
@@ -204,14 +208,5 @@ def test_a_lack_that_none_avoids_takes_no_program(monkeypatch):
     monkeypatch.setattr(
         zones_together, "solve_mip", lambda model, limits, **others: tried.append(1) or solved(model, limits, **others)
     )
-    choose_zones(
-        region(
-            msb_datacenter=(0,),
-            servers=[(0, 0)] * 8,
-            capacity=[6, 2],
-            survives=[False, False],
-            domains=[[0] * 4 + [1] * 4],
-            limits=[within(kind_0=1)] * 2,
-        )
-    )
+    choose_zones(with_a_hopeless_one())
     assert len(tried) == 1

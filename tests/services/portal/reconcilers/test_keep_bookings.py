@@ -6,14 +6,17 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 
+import numpy as np
 import pytest
 import sqlalchemy as sa
 from fastapi.testclient import TestClient
 
+from libs.domain.calendar import NewBooking
 from libs.domain.principal import Role
 from libs.domain.retirement import RetirementKind, RetirementScope, condition_of
 from libs.reconcile.crash import crash_points_heard
 from libs.reconcile.errors import StaleGeneration
+from libs.store.capacity.bookings import record_bookings
 from libs.store.fleet.regions import load_region
 from libs.store.fleet.retirements import announce_retirement, load_retirement
 from libs.store.fleet.snapshot import load_fleet_snapshot
@@ -312,71 +315,49 @@ def test_a_promised_start_stays_one_if_more_cannot_be_booked_until_it_is_given_u
     assert booked(owner, "launch") == ("False", "BeyondHorizon", 0)
 
 
-def test_an_extension_and_a_booking_at_one_time_do_not_both_win(owner, database, clock, monkeypatch) -> None:
-    """A booking is stored between the judgement of the extension and its commit."""
-    ask(owner, database, clock, create("old-one", window(clock, None, 5, capacity_rru=24, **ANY)))
-    resize = {"kind": "resize", "region": "west", "reservation": "old-one"}
-    extended = {"spec": {"ends_at": (clock.now() + timedelta(days=9)).isoformat()}}
-    url = owner.post("/v1/capacity-requests", json=resize | extended).headers["location"]
-    launch = owner.post(
-        "/v1/capacity-requests", json=create("launch", window(clock, 6, None, capacity_rru=30, **ANY))
-    ).headers["location"]
-    extension, booking = (int(one.rsplit("/", 1)[1]) for one in (url, launch))
+def judged_while_launch_is_booked(owner, database, clock, monkeypatch, asked: Json) -> str:
+    """Judge a request while a booking of "launch" is stored between the judgement and its commit. Return its URL."""
+    launch = create("launch", window(clock, 6, None, capacity_rru=30, **ANY))
+    urls = [owner.post("/v1/capacity-requests", json=one).headers["location"] for one in (asked, launch)]
+    request, booking = (AssessCapacityRequest(database, clock, int(url.rsplit("/", 1)[1])) for url in urls)
     accept, raced = AssessCapacityRequest._accept, []
 
     def race(self, request, case, judgement):
         if not raced:
             raced.append(True)
-            AssessCapacityRequest(database, clock, booking).reconcile()
+            booking.reconcile()
         return accept(self, request, case, judgement)
 
     monkeypatch.setattr(AssessCapacityRequest, "_accept", race)
-    AssessCapacityRequest(database, clock, extension).reconcile()
+    request.reconcile()
     assert booked(owner, "launch")[0] == "True"
+    return urls[0]
+
+
+def test_an_extension_and_a_booking_at_one_time_do_not_both_win(owner, database, clock, monkeypatch) -> None:
+    ask(owner, database, clock, create("old-one", window(clock, None, 5, capacity_rru=24, **ANY)))
+    resize = {"kind": "resize", "region": "west", "reservation": "old-one"}
+    extended = {"spec": {"ends_at": (clock.now() + timedelta(days=9)).isoformat()}}
+    url = judged_while_launch_is_booked(owner, database, clock, monkeypatch, resize | extended)
     assert owner.get(url).json()["status"]["reason"] == "BookedByOthers"
 
 
 def test_a_grant_that_read_the_servers_before_they_were_booked_is_judged_again(
     owner, database, clock, monkeypatch
 ) -> None:
-    spec = window(clock, None, None, capacity_rru=30, **ANY)
-    url = owner.post("/v1/capacity-requests", json=create("lasting", spec)).headers["location"]
-    launch = owner.post(
-        "/v1/capacity-requests", json=create("launch", window(clock, 6, None, capacity_rru=30, **ANY))
-    ).headers["location"]
-    asked, booking = (int(one.rsplit("/", 1)[1]) for one in (url, launch))
-    accept, raced = AssessCapacityRequest._accept, []
-
-    def race(self, request, case, judgement):
-        if not raced:
-            raced.append(True)
-            AssessCapacityRequest(database, clock, booking).reconcile()
-        return accept(self, request, case, judgement)
-
-    monkeypatch.setattr(AssessCapacityRequest, "_accept", race)
-    AssessCapacityRequest(database, clock, asked).reconcile()
-    assert booked(owner, "launch")[0] == "True"
+    lasting = create("lasting", window(clock, None, None, capacity_rru=30, **ANY))
+    url = judged_while_launch_is_booked(owner, database, clock, monkeypatch, lasting)
     assert owner.get(url).json()["status"]["phase"] == "degraded"
 
 
 def test_bookings_of_a_changed_server_are_not_stored(owner, database, clock) -> None:
-    from libs.domain.calendar import NewBooking
-    from libs.store.capacity.bookings import record_bookings
-
     ask(owner, database, clock, create("launch", window(clock, 40, None, capacity_rru=2, **ANY)))
     launch = get(owner, "launch")
     with database.snapshot() as tx:
         snapshot = load_fleet_snapshot(tx, "west")
-    new = NewBooking(
-        reservation_id=launch["reservation_id"],
-        name="launch",
-        generation=launch["generation"],
-        rows=snapshot.servers.rack[5:6] * 0 + 5,
-        is_promise=True,
-        reason="Booked",
-        message="",
-        numbers={},
-    )
+    of = {"reservation_id": launch["reservation_id"], "name": "launch", "generation": launch["generation"]}
+    told = {"is_promise": True, "reason": "Booked", "message": "", "numbers": {}}
+    new = NewBooking(**of, **told, rows=np.array([5], np.int32))
     with database.write() as tx:
         tx.execute(sa.text("UPDATE servers SET unavailability = 'planned' WHERE server_id = :id"), {"id": 6})
     with pytest.raises(StaleGeneration), database.write() as tx:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from concurrent.futures import Future
 
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ from libs.assignment.model.lowered import Lowered
 from libs.assignment.solvers.portfolio import trees as module
 from libs.assignment.solvers.portfolio.containers_of import shares_of
 from libs.assignment.solvers.portfolio.submodel import at_prices, restrict
-from libs.assignment.solvers.portfolio.subproblem import Subproblem
+from libs.assignment.solvers.portfolio.subproblem import Answer, Subproblem
 from libs.assignment.solvers.portfolio.thread_pool import ThreadPool
 from libs.assignment.solvers.portfolio.trees import Trees, largest
 from libs.mip.highs import Limits, solve_mip
@@ -30,10 +32,10 @@ class Counting(ThreadPool):
         super().__init__()
         self.nodes: list[int] = []
 
-    def submit(self, one: Subproblem, *more: object) -> object:  # type: ignore[override]
+    def submit(self, one: Subproblem, cancelled: Callable[[], bool] | None = None) -> Future[Answer]:
         assert one.search is not None
         self.nodes.append(one.search.nodes_max)
-        return super().submit(one, *more)  # type: ignore[arg-type]
+        return super().submit(one, cancelled)
 
 
 def world(seed: int, objects: int = 160) -> Problem:
