@@ -31,7 +31,7 @@ def bench_flux(argv: list[str]) -> dict[str, object]:
     done, cpu_s = time.perf_counter(), time.process_time() - cpu
     if given.out is not None:
         save_service_models(given.out / "model.json", made.words, made.models)
-        document = placement_plan_document(made.words, made.models.modelled, planned.solved.plan)
+        document = placement_plan_document(planned.words, planned.models, planned.inputs, planned.solved.plan)
         save_placement_plan(given.out / "plan.json", document)
         save_execution_plan(given.out / "dag.json", planned.execution)
     return {
