@@ -27,7 +27,7 @@ class JointProblem:
     kind          (K,) int      hardware type of each placement
     ratio         (K,)          units of the service's own type that one unit of a placement is worth
     capacity_min, capacity_max  (T, K, R)
-    traffic       (T, P)        largest traffic of a product in each step: 1 + tau if it does not fall
+    traffic       (T, P)        traffic of a product in each step: 1 + tau, without a fall in the first one
     presence_min, presence_max  (P, R)  shares of the traffic
     supply        (T, H, R)     m
     growth        (T, S)        gamma
