@@ -32,7 +32,6 @@ class WaitingServers:
     from_buffer                (N,) bool   the current reservation is a shared buffer
     to_buffer                  (N,) bool   the target is a shared buffer
     lent                       (N,) bool   a reservation has the server for the time of an exchange: it is `target_id`
-    returning                  (N,) bool   `current_id` has the server on loan, and the loan is over
     leaves_rru                 (N,) RRU    RRU that the current reservation loses when the server leaves
     domain_ids                 (N, J) int  domain of each further kind that reservations survive, or UNPLACED. If
                                reservations ask for resources, the last column is the hardware type
@@ -51,7 +50,6 @@ class WaitingServers:
     from_buffer: Bools
     to_buffer: Bools
     lent: Bools
-    returning: Bools
     domain_ids: Ints
 
     def __len__(self) -> int:

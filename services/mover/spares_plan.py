@@ -145,7 +145,7 @@ def take_back(snapshot: MovesSnapshot, now: datetime, *, sees_all: bool) -> list
     """
     waiting = snapshot.waiting
     leaves = (waiting.current_id != 0) & snapshot.pressing & ~waiting.in_doubt
-    giving = set(waiting.current_id[leaves & ~waiting.returning].tolist())
+    giving = set(waiting.current_id[leaves].tolist())
     giving |= {move.from_reservation_id for move in snapshot.running if snapshot.presses(move)}
     loans = []
     for spare in snapshot.spares:

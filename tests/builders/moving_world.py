@@ -79,7 +79,6 @@ class World:
             from_buffer=np.array([self.current[s] in self.buffers for s in waits], bool),
             to_buffer=np.array([self.goal(s) in self.buffers for s in waits], bool),
             lent=np.array([s in self.spare_for and s not in self.recalled for s in waits], bool),
-            returning=np.array([self.spare_for.get(s) == self.current[s] and s in self.recalled for s in waits], bool),
             leaves_rru=np.ones(len(waits)),
             domain_ids=self.domain_ids(waits),
         )

@@ -58,8 +58,7 @@ _WAITING = f"""
            coalesce({GOAL}, 0), in_use,
            coalesce(joins.host_profile <> servers.host_profile, false), unclean, in_doubt_reservation_id IS NOT NULL,
            coalesce(leaves.kind = 'shared_buffer', false), coalesce(joins.kind = 'shared_buffer', false),
-           {LENT}, coalesce(current_reservation_id = spare_for_reservation_id, false) AND NOT {LENT},
-           coalesce(loses.rru, 0){{domain_ids}}
+           {LENT}, coalesce(loses.rru, 0){{domain_ids}}
     FROM servers JOIN racks USING (rack_id) {{joins}}
     LEFT JOIN reservations AS joins ON joins.reservation_id = {GOAL}
     LEFT JOIN reservations AS leaves ON leaves.reservation_id = current_reservation_id
@@ -99,7 +98,6 @@ _FIELDS = {
     "from_buffer": "?",
     "to_buffer": "?",
     "lent": "?",
-    "returning": "?",
     "leaves_rru": ">f8",
 }
 MSBS = sa.text("""
