@@ -12,6 +12,8 @@ from enum import StrEnum
 import numpy as np
 
 from libs.domain.arrays import Ints
+from libs.domain.domain_kind import MSB_KIND
+from libs.domain.guest import unit_in_words
 
 
 class WaitsFor(StrEnum):
@@ -43,6 +45,9 @@ class DepartureWait:
     level          HOLD: the next server is needed even while all MSBs are up; SURVIVE: only after the loss of one
     keeps_rru      RRU that the reservation must keep at that level: what it asks for, or what it has if that is less
     lacks_rru      RRU that it would lack without the next server: the least of all that wait
+    resource       the resource, also one that stands for a guest, of which both are shares; None: they are RRU
+    units          units of the resource for each of these RRU
+    loss           SURVIVE: the kind of domain after whose loss it would lack that
     moves          servers on their way to it for good, with a move
     replacements   those of `moves` that come from a shared buffer
     loans          lent servers that are on their way to it
@@ -58,6 +63,9 @@ class DepartureWait:
     keeps_rru: float
     lacks_rru: float
     waits_for: WaitsFor
+    resource: str | None = None
+    units: float = 1.0
+    loss: str | None = None
     moves: int = 0
     replacements: int = 0
     loans: int = 0
@@ -69,12 +77,18 @@ class DepartureWait:
     def message(self) -> str:
         """Return the wait as a sentence for people, and what ends it."""
         is_one = self.servers == 1
-        loss = " after the loss of any one MSB" if self.level is Level.SURVIVE else ""
+        loss = f" after the loss of any one {self.loss or MSB_KIND}" if self.level is Level.SURVIVE else ""
+        lacks, keeps = self.lacks_rru * self.units, self.keeps_rru * self.units
         return (
             f"{self.servers} server{'' if is_one else 's'} of {self.reservation} may not leave yet: without the next "
-            f"one it would hold {self.lacks_rru:.4g} RRU less than the {self.keeps_rru:.6g} that it must keep{loss}. "
+            f"one it would hold {lacks:.4g} {self.unit} less than the {keeps:.6g} that it must keep{loss}. "
             f"{'It waits' if is_one else 'They wait'} since {self.since:%Y-%m-%d %H:%M} UTC for {self.cause}."
         )
+
+    @property
+    def unit(self) -> str:
+        """Return the measure that the reservation would lack, as words for people."""
+        return unit_in_words(self.resource)
 
     @property
     def cause(self) -> str:

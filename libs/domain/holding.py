@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 Place = tuple[int, ...]
 """The domains of a server, one of each kind of loss that is told apart: its MSB first, then further kinds."""
@@ -32,13 +33,34 @@ class Holding:
 class ResourceHoldings:
     """The holdings of one resource that reservations ask for beside RRU, as shares of their promise in RRU.
 
+    resource   its name
     holdings   of the reservations that ask for it
     shares     (reservation id, hardware type id) -> worth of one server; absent: it gives nothing of the resource
+    units      reservation id -> units of the resource for each RRU of the promise; absent: 1
     """
 
+    resource: str
     holdings: tuple[Holding, ...]
     shares: Mapping[tuple[int, int], float]
+    units: Mapping[int, float] = field(default_factory=dict)
 
     def share(self, reservation_id: int, hardware_type_id: int) -> float:
         """Return the worth of one server of a hardware type for a reservation."""
         return self.shares.get((reservation_id, hardware_type_id), 0.0)
+
+
+class Lack(NamedTuple):
+    """The most that a reservation would lack if one server left it, in the measure and after the loss in which that is.
+
+    rru        it would lack, or as a share of its promise in RRU
+    keeps_rru  it must keep
+    kind       place of the kind of loss in `Holding.survives`; None: it lacks that while all domains are up
+    resource   the measure; None: RRU
+    units      units of the resource for each RRU
+    """
+
+    rru: float
+    keeps_rru: float
+    kind: int | None = None
+    resource: str | None = None
+    units: float = 1.0

@@ -11,6 +11,7 @@ import numpy as np
 from libs.domain.arrays import Bools, Floats, Ints
 from libs.domain.departure_exceptions import StoredExceptions
 from libs.domain.departure_wait import KnownWaits
+from libs.domain.domain_kind import MSB_KIND
 from libs.domain.grants_first import spares_buffer, yields
 from libs.domain.holding import Holding, Place, ResourceHoldings
 from libs.domain.move import MoveStep, RunningMove
@@ -109,6 +110,7 @@ class MovesSnapshot:
     msb_started    msb_id -> number of moves started in the last minute; empty if no bound limits this number
     holdings       holdings of the live reservations that a server must leave, without shared buffers
     resources      what those reservations hold of each resource that one of them asks for
+    kinds          the kinds of loss, in the order of `Holding.survives`
     ungranted      ids of the reservations that were granted less than they ask for
     waiting_since  since this time, some server could not leave on every tick; None: no server waits
     spares         servers that are lent to reservations
@@ -129,6 +131,7 @@ class MovesSnapshot:
     msb_started: Mapping[int, int] = field(default_factory=dict)
     holdings: tuple[Holding, ...] = ()
     resources: tuple[ResourceHoldings, ...] = ()
+    kinds: tuple[str, ...] = (MSB_KIND,)
     ungranted: frozenset[int] = frozenset()
     waiting_since: datetime | None = None
     spares: tuple[Spare, ...] = ()

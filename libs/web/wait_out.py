@@ -29,12 +29,18 @@ class DepartureWaitOut(ResponseModel):
     since: datetime = Field(description="Start of the longest wait")
     level: Level = Field(
         description="hold: without the next server, it would hold less than keeps_rru now; survive: only after the "
-        "loss of an MSB"
+        "loss of a domain"
     )
+    loss: str | None = Field(description="At survive, the kind of that domain, such as MSB; null: not known, or hold")
     keeps_rru: float = Field(description="RRU that the reservation must keep at that level")
     lacks_rru: float = Field(
         description="RRU that it would lack at that level without the next server. Every other one leaves more missing"
     )
+    unit: str = Field(
+        description="What it would lack, for people: RRU, a resource, or RRU of a guest. Then keeps_rru and lacks_rru "
+        "are shares of its capacity"
+    )
+    units: float = Field(description="Units of that for each RRU of keeps_rru and lacks_rru")
     waits_for: WaitsFor = Field(description="Identifier to match on: the event after which the next server may leave")
     moves: int = Field(description="Servers on their way to the reservation for good, with a move")
     replacements: int = Field(description="Servers among `moves` that come from a shared buffer")

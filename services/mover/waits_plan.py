@@ -65,6 +65,14 @@ def plan_waits(
     for r, own in zip(ids.tolist(), np.split(order, starts[1:]), strict=True) if len(ids) else ():
         at_hold = lacks_at_hold[own]
         level = Level.HOLD if at_hold.min() > 0 else Level.SURVIVE
+        next_one = own[int((at_hold if level is Level.HOLD else lacks[own]).argmin())]
+        lack = guard.lack(
+            r,
+            tuple(place[next_one].tolist()),
+            float(rru[next_one]),
+            hold=level is Level.HOLD,
+            yields=bool(yields[next_one]),
+        )
         also = stays & (known.reservation_id == r) if stays.any() else stays
         first_us = min([int(since_us[own].min()), *known.since_us[also].tolist()])
         is_exchange = bool(pressing[own].any())
@@ -77,8 +85,11 @@ def plan_waits(
             servers=len(own) + int(also.sum()),
             since=_EPOCH + first_us * _MICROSECOND,
             level=level,
-            keeps_rru=guard.keeps_rru(r, hold=level is Level.HOLD),
-            lacks_rru=float((at_hold if level is Level.HOLD else lacks[own]).min()),
+            keeps_rru=lack.keeps_rru,
+            lacks_rru=lack.rru,
+            resource=lack.resource,
+            units=lack.units,
+            loss=None if lack.kind is None else snapshot.kinds[lack.kind],
             waits_for=waits_for,
             moves=coming.moves(r),
             replacements=coming.replacements(r),

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from libs.domain.arrays import Bools, Floats, Ints
-from libs.domain.holding import Holding, Place, ResourceHoldings
+from libs.domain.holding import Holding, Lack, Place, ResourceHoldings
 from libs.domain.reservation import ROUNDING
 from libs.ras.waves.measure_guard import MeasureGuard
 
@@ -40,7 +40,7 @@ class Guard:
         domains = place[: self._kinds]
         return self._rru.may_leave(reservation_id, domains, rru, hold=hold, yields=yields) and all(
             guard.may_leave(reservation_id, domains, share, hold=hold, yields=yields)
-            for guard, share in self._shares(reservation_id, place, rru)
+            for _, guard, share in self._shares(reservation_id, place, rru)
         )
 
     def lacks(
@@ -64,9 +64,18 @@ class Guard:
             lack[asks] = np.maximum(lack[asks], guard.lacks(ids, domains[asks], share, hold=hold, yields=enough))
         return lack
 
-    def keeps_rru(self, reservation_id: int, *, hold: bool) -> float:
-        """Return the RRU that the reservation must keep at a level."""
-        return self._rru.keeps_rru(reservation_id, hold=hold)
+    def lack(self, reservation_id: int, place: Place, rru: float, *, hold: bool = False, yields: bool = False) -> Lack:
+        """Return the most that a known reservation would lack without a server, over all measures: the largest share of
+        its promise counts. Arguments as in `may_leave`.
+        """
+        domains = place[: self._kinds]
+        found = self._rru.lack(reservation_id, domains, rru, hold=hold, yields=yields)
+        for one, guard, share in self._shares(reservation_id, place, rru):
+            if guard.knows(reservation_id):
+                other = guard.lack(reservation_id, domains, share, hold=hold, yields=yields)
+                if other.rru > found.rru:
+                    found = other._replace(resource=one.resource, units=one.units.get(reservation_id, 1.0))
+        return found
 
     def let_go(self, reservation_id: int, place: Place, rru: float) -> None:
         """Remove a server worth `rru` in the domains `place` from the reservation's holding."""
@@ -118,7 +127,7 @@ class Guard:
     def _add(self, reservation_id: int, place: Place, rru: float, sign: float) -> None:
         domains = place[: self._kinds]
         self._rru.arrive(reservation_id, domains, sign * rru)
-        for guard, share in self._shares(reservation_id, place, rru):
+        for _, guard, share in self._shares(reservation_id, place, rru):
             guard.arrive(reservation_id, domains, sign * share)
 
     def _guards(self, reservation_id: int) -> Iterator[MeasureGuard]:
@@ -126,8 +135,10 @@ class Guard:
         if reservation_id in self._asks:
             yield from (guard for _, guard in self._resources if guard.knows(reservation_id))
 
-    def _shares(self, reservation_id: int, place: Place, rru: float) -> Iterator[tuple[MeasureGuard, float]]:
-        """Yield the guard of each resource, and the worth of the server in it; nothing for a server without RRU."""
+    def _shares(
+        self, reservation_id: int, place: Place, rru: float
+    ) -> Iterator[tuple[ResourceHoldings, MeasureGuard, float]]:
+        """Yield each resource with its guard, and the worth of the server in it; nothing for a server without RRU."""
         if reservation_id in self._asks and rru > 0:
             for one, guard in self._resources:
-                yield guard, one.share(reservation_id, place[-1])
+                yield one, guard, one.share(reservation_id, place[-1])

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from libs.domain.arrays import Bools, Floats, Ints
-from libs.domain.holding import Holding, Place
+from libs.domain.holding import Holding, Lack, Place
 from libs.domain.reservation import ROUNDING
 
 
@@ -44,15 +44,20 @@ class MeasureGuard:
         one = self._holding.get(reservation_id)
         if one is None or rru <= 0:
             return True
-        slack, total = ROUNDING * one.capacity_rru, self._total[reservation_id] - rru
-        most = one.granted_rru if yields else math.inf
-        if total < min(self._floor[False][reservation_id], most) - slack:
-            return False
+        return self.lack(reservation_id, place, rru, hold=hold, yields=yields).rru <= ROUNDING * one.capacity_rru
+
+    def lack(self, reservation_id: int, place: Place, rru: float, *, hold: bool = False, yields: bool = False) -> Lack:
+        """Return the most RRU that a known reservation would lack without a server. Arguments as in `may_leave`."""
+        most = self._holding[reservation_id].granted_rru if yields else math.inf
+        total, keeps = self._total[reservation_id] - rru, min(self._floor[False][reservation_id], most)
+        found = Lack(keeps - total, keeps)
         if hold:
-            return True
-        survived = self._survived[reservation_id]
-        loss = max((self._worst_after(reservation_id, k, place[k], -rru) for k in survived), default=0.0)
-        return total - loss >= min(self._floor[True][reservation_id], most) - slack
+            return found
+        keeps = min(self._floor[True][reservation_id], most)
+        for k in self._survived[reservation_id]:
+            left = total - self._worst_after(reservation_id, k, place[k], -rru)
+            found = max(found, Lack(keeps - left, keeps, kind=k), key=lambda one: one.rru)
+        return found
 
     def lacks(
         self, reservation_ids: Ints, places: Ints, rru: Floats, *, hold: bool = False, yields: Bools | None = None
@@ -86,10 +91,6 @@ class MeasureGuard:
                 worst = np.maximum(worst, np.where(np.isfinite(second), loss, 0.0))
             lack = np.maximum(lack, keeps_survive - (total - rru - worst))
         return np.where(is_known & (rru > 0) & (lack > slack), lack, 0.0)
-
-    def keeps_rru(self, reservation_id: int, *, hold: bool) -> float:
-        """Return the RRU that the reservation must keep at a level."""
-        return self._floor[not hold][reservation_id]
 
     def let_go(self, reservation_id: int, place: Place, rru: float) -> None:
         """Remove a server worth `rru` in the domains `place` from the reservation's holding."""

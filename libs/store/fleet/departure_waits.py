@@ -15,7 +15,7 @@ from libs.store.platform.database import Transaction
 from libs.store.tables import departure_waits, regions, reservation_waits, reservations
 
 OF_WAIT = (
-    *("servers", "since", "level", "keeps_rru", "lacks_rru"),
+    *("servers", "since", "level", "keeps_rru", "lacks_rru", "resource", "units", "loss"),
     *("waits_for", "moves", "replacements", "loans", "queued", "approval_id", "approval_state"),
 )
 """Columns of reservation_waits that the mover updates."""
@@ -77,4 +77,5 @@ def wait_of(row: Mapping[Any, Any], reservation: str | None) -> ServerWait | Non
 
 def _wait(row: Mapping[Any, Any]) -> DepartureWait:
     fields = {name: row[name] for name in DepartureWait.__dataclass_fields__}
+    fields["units"] = 1.0 if row["units"] is None else row["units"]  # a process of the previous version wrote none
     return DepartureWait(**fields | {"level": Level(row["level"]), "waits_for": WaitsFor(row["waits_for"])})

@@ -33,12 +33,16 @@ class ResourceWorths:
     type_ids   (T,) int    hardware types that they may use, ascending
     worth      (N, T, M)   worth of one server in each measure, as a share of the capacity in RRU
     weight     (N, M)      factor of each measure in penalties; 0: not asked for
+    resources  (M - 1,)    the names of the resources
+    units      (N, M)      units of each measure for each RRU of the capacity
     """
 
     ids: Ints
     type_ids: Ints
     worth: Floats
     weight: Floats
+    resources: tuple[str, ...]
+    units: Floats
 
     @property
     def measures(self) -> int:
@@ -90,7 +94,8 @@ def load_resource_worths(tx: Transaction, region_id: int) -> ResourceWorths:
     asks = copy_out(tx, _ASKS, {"region_id": region_id}, {"id": ">i8", "capacity": ">f8"})
     ids = asks["id"].astype(np.int64)
     if not len(ids):
-        return ResourceWorths(ids=ids, type_ids=ids, worth=np.zeros((0, 0, 1)), weight=np.ones((0, 1)))
+        none = np.ones((0, 1))
+        return ResourceWorths(ids=ids, type_ids=ids, worth=np.zeros((0, 0, 1)), weight=none, resources=(), units=none)
     pairs = copy_out(tx, _RRU, {"ids": ids.tolist()}, {"reservation": ">i8", "type": ">i8", "rru": ">f8"})
     type_ids = np.unique(pairs["type"].astype(np.int64))
     rru = np.zeros((len(ids), len(type_ids)))
@@ -106,6 +111,8 @@ def load_resource_worths(tx: Transaction, region_id: int) -> ResourceWorths:
         type_ids=type_ids,
         worth=np.stack([one.share_rru(rru) for one in measures], axis=-1),
         weight=np.stack([one.weight for one in measures], axis=1),
+        resources=tuple(one.resource for one in measures if one.resource is not None),
+        units=np.stack([1.0 / (one.worth * one.share) for one in measures], axis=1),
     )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import sqlalchemy as sa
 
 from libs.domain.arrays import Floats, Ints
+from libs.domain.domain_kind import MSB_KIND
 from libs.domain.holding import Holding, ResourceHoldings
 from libs.domain.move import MoveStep, RunningMove
 from libs.domain.moves_snapshot import MovesSnapshot, WaitingServers
@@ -179,6 +180,7 @@ def load_moves_snapshot(tx: Transaction, region_name: str, *, moves_max: int, no
         msb_started={row.msb_id: row.moves for row in started},
         holdings=holdings,
         resources=resources,
+        kinds=(MSB_KIND, *places.kinds),
         ungranted=frozenset(ungranted),
         waiting_since=waiting_since,
         spares=spares,
@@ -261,8 +263,13 @@ def _holdings(
             for t, kind in enumerate(worths.type_ids)
         }
         if rows:
-            of_resource = tuple(holding(n, worth[:, m]) for n in rows)
-            resources.append(ResourceHoldings(holdings=of_resource, shares=shares))
+            one = ResourceHoldings(
+                resource=worths.resources[m - 1],
+                holdings=tuple(holding(n, worth[:, m]) for n in rows),
+                shares=shares,
+                units={int(ids[n]): float(worths.units[asks[int(ids[n])], m]) for n in rows},
+            )
+            resources.append(one)
     return tuple(holding(n, worth[:, 0]) for n in range(len(ids))), tuple(resources)
 
 

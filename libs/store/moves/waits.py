@@ -33,7 +33,8 @@ _CHANGED = sa.text(f"""
     SELECT reservation_id, :region_id, {", ".join(f"changed.{name}" for name in OF_WAIT)}
     FROM json_to_recordset(CAST(:waits AS json)) AS changed (
         reservation_id bigint, servers int, since timestamptz, level text, keeps_rru double precision,
-        lacks_rru double precision, waits_for text, moves int, replacements int, loans int, queued int,
+        lacks_rru double precision, resource text, units double precision, loss text, waits_for text,
+        moves int, replacements int, loans int, queued int,
         approval_id bigint, approval_state text)
     ORDER BY reservation_id
     ON CONFLICT (reservation_id) DO UPDATE SET {", ".join(f"{name} = EXCLUDED.{name}" for name in OF_WAIT)}""")

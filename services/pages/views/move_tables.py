@@ -53,7 +53,7 @@ def of_waits(visit: Visit, region: str, waits: Sequence[Json]) -> Table:
             Column("servers", "Servers wait", lambda one: one["servers"], number=True),
             Column("for", "For", lambda one: one["waits_for"], lambda one: _waits_for(region, one)),
             Column("level", "Level", lambda one: one["level"], _level),
-            Column("lacks", "Would lack, RRU", lambda one: one["lacks_rru"], number=True),
+            Column("lacks", "Would lack", lambda one: one["lacks_rru"], _lacks, number=True),
             Column("since", "Since", lambda one: one["since"], lambda one: _at(visit, one["since"])),
             Column("message", "In words", lambda one: one["message"], lambda one: said(one["message"])),
         ],
@@ -65,6 +65,10 @@ def of_waits(visit: Visit, region: str, waits: Sequence[Json]) -> Table:
         order="since",
         searched=False,
     )
+
+
+def _lacks(one: Json) -> str:
+    return f"{number(one['lacks_rru'] * one['units'])} {one['unit']}"
 
 
 def _waits_for(region: str, one: Json) -> Markup:

@@ -67,6 +67,7 @@ def test_the_guard_judges_many_servers_as_it_judges_one(data: st.DataObject) -> 
     for hold in (False, True):
         lacks = guard.lacks(r, places, given_rru, hold=hold)
         assert [lack <= 0 for lack in lacks] == [guard.may_leave(*one, hold=hold) for one in asked]
+        assert all(guard.lack(*one, hold=hold).rru == lack for one, lack in zip(asked, lacks, strict=True) if lack > 0)
 
 
 def by_kind(servers: list[tuple[tuple[int, int], float]]) -> tuple[dict[int, float], dict[int, float]]:

@@ -63,6 +63,58 @@ def test_a_wait_says_why_for_what_and_since_when(swap: Mover) -> None:
         assert load_oldest_waits(tx) == {"west": began.timestamp()}
 
 
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        # hw-a has 64 GiB: web needs one server for its RRU, and both for its memory.
+        (ReservationSpec(capacity_rru=1, rru={"hw-a": 1.0}, survives_msb_loss=False, resources={"memory_gib": 100}),
+         "it would hold 36 memory_gib less than the 100 that it must keep. "),
+        # Each server has its own MSB and its own block.
+        (ReservationSpec(capacity_rru=1, rru={"hw-a": 1.0}, survives_loss_of=("block",)),
+         "it would hold 1 RRU less than the 1 that it must keep after the loss of any one MSB. "),
+        (ReservationSpec(capacity_rru=1, rru={"hw-a": 1.0}, survives_msb_loss=False, survives_loss_of=("block",)),
+         "it would hold 1 RRU less than the 1 that it must keep after the loss of any one block. "),
+    ],
+    ids=["memory", "msb", "block"],
+)  # fmt: skip
+def test_a_wait_names_what_would_lack_and_after_which_loss(
+    database: Database, clock: ManualClock, spec: ReservationSpec, message: str
+) -> None:
+    blocks = {"server-00": "a", "server-01": "b"}
+    image = region_image(
+        servers_per_rack=1,
+        reservations={"web": spec},
+        current=dict.fromkeys(blocks, "web"),
+        target={"server-00": None, "server-01": "web"},
+        attributes={"hw-a": {"memory_gib": 64}},
+        domains={"block": blocks},
+    )
+    stored(database, image)
+    mover = Mover(database, clock)
+    mover.tick()
+    assert message in waits(mover)["web"].message
+
+
+def test_a_wait_names_the_guest_that_would_lack(database: Database, clock: ManualClock) -> None:
+    """web needs one server for itself. Its guest has half of each server, and needs both."""
+    host = ReservationSpec(capacity_rru=0.5, rru={"hw-a": 1.0}, survives_msb_loss=False)
+    guest = ReservationSpec(capacity_rru=1, rru={"hw-a": 1.0}, survives_msb_loss=False, guest_of="web", guest_share=0.5)
+    servers = ("server-00", "server-01")
+    image = region_image(
+        servers_per_rack=1,
+        reservations={"web": host, "cache": guest},
+        current=dict.fromkeys(servers, "web"),
+        target={"server-00": None, "server-01": "web"},
+    )
+    stored(database, image)
+    mover = Mover(database, clock)
+    mover.tick()
+    wait = waits(mover)["web"]
+    assert "hold 0.5 RRU of its guest cache less than the 1 that it must keep. " in wait.message
+    (shown,) = http(mover).get("/v1/waits", params={"region": "west"}).json()["items"]
+    assert (shown["unit"], shown["lacks_rru"] * shown["units"], shown["loss"]) == ("RRU of its guest cache", 0.5, None)
+
+
 def test_a_tick_writes_no_wait_that_goes_on(swap: Mover) -> None:
     swap.tick()
     stored_once = versions(swap)
