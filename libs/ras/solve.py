@@ -110,6 +110,8 @@ class _Solve:
         self.started, self.started_processor_s = time.perf_counter(), time.process_time()
         self.step_s: dict[str, float] = {}
         self.zones = self._zones()
+        self.churn_most: Ints | None = None
+        """The preemptions (R,) to which the answer keeps; None: it has no such limit."""
 
     def run(self) -> SolveResult:
         budget = churn_budget(self.snapshot)
@@ -127,9 +129,15 @@ class _Solve:
         target, phases = self._refined(target, budget)
         with self._step("evaluation"):
             score = evaluate(self.snapshot, target)
-            least_penalty = self._least_penalty(found, score)
-            lower_bound = max(least_penalty, sum(found.bound[1:]), found.sum_bound)
-            if self.zones is not None:  # the plan may keep servers outside the chosen domains
+            least_penalty, lower_bound = self._bounds(found, score)
+            proven = (
+                found.stopped_by is StoppedBy.OPTIMAL
+                and np.array_equal(first, target)
+                and self.zones is None
+                and abs(score.total_without_rack - lower_bound) <= PROVEN * max(1.0, score.total_without_rack)
+            )
+            if self.zones is not None or budget is not None:
+                # the plan may keep servers outside the chosen domains, or beyond a limit that the budget keeps broken
                 least_penalty = min(least_penalty, score.penalty)
                 lower_bound = min(lower_bound, score.total_without_rack)
             covered = coverage_of(self.snapshot, target)
@@ -153,10 +161,7 @@ class _Solve:
             neighbourhoods=found.tries,
             improved=found.timeline[-1].made if found.timeline else 0,
             stopped_by=_ended(found, phases),
-            proven=found.stopped_by is StoppedBy.OPTIMAL
-            and np.array_equal(first, target)
-            and self.zones is None
-            and score.total_without_rack <= lower_bound + PROVEN * max(1.0, score.total_without_rack),
+            proven=proven,
             seed=self.seed,
             churn=churn,
             phases=phases,
@@ -175,6 +180,7 @@ class _Solve:
 
         begin  (S,) the targets to begin from; None: the present ones
         """
+        self.churn_most = None
         if budget is None:
             found, target = self._plan(self._shortened(share), begin=begin)
             return found, target, np.zeros(len(self.snapshot.reservations), np.int64)
@@ -233,13 +239,15 @@ class _Solve:
         broken = needs_repair(self.snapshot)
         limits = self._shortened(WITHIN_BUDGET_SHARE * share if broken else share)
         found, target = self._plan(limits, most)
+        self.churn_most = most
         if not (broken and self._repairs_more(best, target)):
             return found, target
         _, repaired = self._plan(self._shortened(share), most, of=without_requests(self.snapshot), may_exceed=True)
         # It asks for less, so it may leave the band of affinity of the whole capacity. No plan regresses.
         if not self._repairs_more(repaired, target) or check_regression(self.snapshot, repaired):
             return found, target
-        return free, repaired  # the bound of `free` holds for every plan, and that of the repair does not
+        self.churn_most = None
+        return free, repaired  # the bounds of `free` hold for plans beyond the budget, and those of the repair do not
 
     def _repairs_more(self, one: Indices, other: Indices) -> bool:
         """Return whether a plan breaks hard limits less than another one, or promises less and hard limits no more."""
@@ -320,17 +328,34 @@ class _Solve:
             return score.penalty < stay.penalty
         return score.total < stay.total
 
+    def _bounds(self, found: Result, score: Score) -> tuple[float, float]:
+        """Return lower bounds of the penalty and of the cost without racks, of every plan like the answer `found`.
+
+        If the policy fixes first, the second one holds for plans that lack no more than `found`. A repair beyond the
+        churn budget may lack more, because requests that wait get nothing in it. It then has the bounds of the rest.
+        """
+        least = self._least_penalty(found, score)
+        lower = max(least, found.sum_bound)
+        lacks = found.objective[1][0] if self._bounds_penalties(found) else math.inf
+        if score.penalty <= lacks + SAME * max(1.0, lacks):
+            lower = max(lower, sum(found.bound[1:]))
+        return least, lower
+
+    def _bounds_penalties(self, found: Result) -> bool:
+        """Return whether the answer `found` has a level of penalties alone."""
+        return self.fix_first and PENALTY in {goal.priority for goal in found.problem.goals}
+
     def _least_penalty(self, found: Result, score: Score) -> float:
         """Return a lower bound of the penalty of every plan.
 
         If the policy fixes first, it is the bound of the level of penalties. Otherwise it is 0 if the plan has no
         penalty, and the bound of a second solve for penalties alone if it has one.
         """
-        if self.fix_first and PENALTY in {goal.priority for goal in found.problem.goals}:
+        if self._bounds_penalties(found):
             return max(0.0, found.bound[1])
         if score.penalty <= SAME * max(1.0, score.total):
             return 0.0
-        alone = state_region(self.snapshot, zones=self.zones, goals=(PENALTY,))
+        alone = state_region(self.snapshot, zones=self.zones, goals=(PENALTY,), churn_most=self.churn_most)
         return max(0.0, sum(self._solved(alone, replace(self.limits, neighbourhoods_max=0), None).bound[1:]))
 
     def _tell(self, phase: str, incumbent: float = math.inf, bound: float = 0.0) -> None:

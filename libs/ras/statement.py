@@ -157,7 +157,7 @@ def state_region(
     for measure in snapshot.measures:
         problem.add_dimension(dimension_of(measure), 1.0, by_item=(RESERVATION, kind, measure.rru.T))
     problem.add_dimension(MOVE_COST, snapshot.leaving_cost[rows])
-    if churn_most is not None and OBJECTIVE in goals:
+    if churn_most is not None and (OBJECTIVE in goals or not may_exceed):
         add_churn(snapshot, problem, rows, churn_most, may_exceed=may_exceed)
 
     penalties = _penalties(snapshot, problem, rows) if PENALTY in goals else []

@@ -139,6 +139,43 @@ def test_a_request_that_was_not_granted_yet_gets_what_the_budget_allows(columns)
     assert coverage_of(snapshot, found.plan.target).shortfall.tolist() == [0.0, 1.0]
 
 
+@COLUMNS
+def test_no_bound_is_above_a_repair_that_gives_a_request_nothing(columns):
+    """r2 lacks one granted server, and r1 waits for two. With them the plan would lack less, and cost 30,000."""
+    nothing = dict.fromkeys(("daily_churn_share", "solve_churn_share", "reservation_churn_share"), 0.0)
+    snapshot = region(
+        msb_datacenter=(0,),
+        types=2,
+        servers=[(0, 1, 0, True)] * 4 + [(0, 0)] * 4,
+        capacity=[4, 2, 1],
+        rru=[[1.0, 1.0], [0.0, 1.0], [0.0, 1.0]],
+        survives=[False] * 3,
+        policy=RegionPolicy(move_cost_in_use=10_000.0, surplus_cost=0.0, **nothing),
+    )
+    snapshot = replace(snapshot, churned=np.zeros(3, int), promised_rru=np.array([4.0, 0.0, 1.0]))
+    report = plan_target_bindings(snapshot, Limits(exact_columns_max=columns)).report
+    assert report.score.total_without_rack == 12_000
+    assert report.lower_bound <= 12_000
+    assert not report.proven
+
+
+@COLUMNS
+def test_no_bound_is_above_a_plan_that_leaves_a_limit_broken_for_the_budget(columns):
+    """Each server of r0 is more than an MSB may have. To free them would repair that, and lack more."""
+    snapshot = region(
+        msb_datacenter=(0, 0),
+        servers=[(0, 0, 0, True), (1, 0, 0, True)],
+        capacity=[1.5],
+        survives=[True],
+        msb_share_max=[0.4],
+        policy=RegionPolicy(solve_churn_share=0.0, surplus_cost=0.0, fix_first=False),
+    )
+    report = plan_target_bindings(replace(snapshot, churned=np.zeros(1, int)), Limits(exact_columns_max=columns)).report
+    assert report.score.penalty == 500
+    assert report.least_penalty <= 500
+    assert report.lower_bound <= report.score.total_without_rack
+
+
 def test_the_check_refuses_exchanges_for_a_request_that_was_not_granted_yet():
     snapshot = occupied()
     plan = plan_target_bindings(snapshot).plan
