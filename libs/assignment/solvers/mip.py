@@ -32,6 +32,7 @@ from libs.assignment.solvers.timeline_record import Record
 from libs.assignment.solvers.unbuilt import unbuilt
 from libs.mip import highs
 from libs.mip.model import Model
+from libs.mip.sure import solve_surely
 
 REFINEMENTS, COARSE, FINER = 6, 0.03, 0.5
 """Repeated solves of a level with curves. In each solve, the curves are exact near the latest answers.
@@ -259,46 +260,29 @@ class Tree:
     def _solved(
         self, model: Model, level: int, gap: float, error: float, tolerance: float | None = None
     ) -> highs.Solution:
-        """Solve `model` by branch and bound from the best assignment so far.
-
-        Solve again in two cases in which HiGHS 1.15 is known to be wrong. The presolve of HiGHS may lose the start,
-        which is feasible, and call the model infeasible. HiGHS may also call the start optimal although it is not.
-        """
+        """Solve `model` by branch and bound from the best assignment so far."""
         began = time.perf_counter()
         left = max(sum(one.cost.any() for one in self.lowered.levels[level:]), 1)
         share = max(self._left_s() / left, 0.0)
-        absolute = self.lowered.compiled.tolerance(level, self.value[level])
-
-        def solve(start: Floats | None, *, presolve: bool = True) -> highs.Solution:
-            time_s = max(share - (time.perf_counter() - began), 0.0)
-            found = highs.solve_mip(
-                model,
-                highs.Limits(
-                    time_s_max=time_s, nodes_max=self.limits.nodes_max, relative_gap=gap, absolute_gap=absolute
-                ),
-                start=start,
-                seed=self.seed,
-                presolve=presolve,
-                tolerance=tolerance,
-                progress=self._listener(level),
-                cancelled=self.caller.cancels,
-            )
-            self.nodes += found.nodes
-            return found
-
-        def sure(start: Floats | None) -> highs.Solution:
-            found = solve(start)
-            return solve(start, presolve=False) if found.infeasible else found
-
-        start = self.lowered.point(self.best)
         if len(model.cost) > LARGE:
             patience = highs.Limits(time_s_max=share * RELAXING)
             relaxed = highs.solve_lp(model, "ipm", patience, cancelled=self.caller.cancels)
             self.bound[-1] = max(self.bound[-1], relaxed.bound - error)
-        found = sure(start)
-        if found.optimal and found.objective >= model.objective(start) - TOLERANCE * max(1.0, abs(found.objective)):
-            again = sure(None)
-            return replace(again, x=start, objective=found.objective) if again.objective > found.objective else again
+        found = solve_surely(
+            model,
+            highs.Limits(
+                time_s_max=max(share - (time.perf_counter() - began), 0.0),
+                nodes_max=self.limits.nodes_max,
+                relative_gap=gap,
+                absolute_gap=self.lowered.compiled.tolerance(level, self.value[level]),
+            ),
+            start=self.lowered.point(self.best),
+            seed=self.seed,
+            tolerance=tolerance,
+            progress=self._listener(level),
+            cancelled=self.caller.cancels,
+        )
+        self.nodes += found.nodes
         return found
 
     def _assignment(self, x: Floats) -> Ints:

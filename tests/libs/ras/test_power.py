@@ -347,3 +347,20 @@ def test_a_plan_that_keeps_a_retiring_server_is_not_proven_by_a_bound_without_it
     report = plan_target_bindings(snapshot, EXACT).report
     assert report.lower_bound < report.score.total_without_rack - 0.5
     assert not report.proven
+
+
+def test_an_exceeded_limit_is_repaired_at_the_cost_of_a_server_of_a_short_reservation():
+    """HiGHS took the start for optimal here: r1 lacks all of its capacity, with its server in msb-0 or without it."""
+    snapshot = region(
+        msb_datacenter=(0, 0, 1),
+        types=2,
+        servers=[(0, 0), (0, 0, 1, True), (0, 0), (0, 1), (2, 1), (1, 0), (1, 0)],
+        capacity=[5, 3],
+        rru=[[0.0, 2.0], [0.75, 0.0]],
+        survives=[True, True],
+        policy=RegionPolicy(surplus_cost=0.0),
+    )
+    snapshot = powered(snapshot, (MSB_KIND, str(snapshot.topology.msbs[0]), 345.0), idle_w=50.0, full_w=[300.0, 50.0])
+    plan = plan_target_bindings(snapshot).plan
+    assert check_plan(snapshot, plan) == []
+    assert excess(snapshot, plan.target) == 0.0

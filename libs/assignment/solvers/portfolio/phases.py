@@ -31,8 +31,9 @@ from libs.assignment.solvers.portfolio.watch import Watch
 from libs.assignment.solvers.portfolio.whole_bound import Whole, whole_bound, whole_least
 from libs.assignment.solvers.settings import PortfolioLimits
 from libs.mip.bound import bound_from_prices
-from libs.mip.highs import FINE, Limits, solve_mip
+from libs.mip.highs import FINE, Limits
 from libs.mip.model import Model
+from libs.mip.sure import solve_surely
 
 if TYPE_CHECKING:
     from libs.assignment.solvers.portfolio.steps.descent import Walk
@@ -399,7 +400,7 @@ class Phases:
                 best = point
 
         for tolerance in (None, FINE):
-            found = solve_mip(
+            found = solve_surely(
                 self.model,
                 replace(limits, time_s_max=self.watch.time_left()),
                 start=known,
