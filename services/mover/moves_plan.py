@@ -106,9 +106,10 @@ def plan_moves(snapshot: MovesSnapshot, policy: MovePolicy, now: datetime) -> Mo
         due += let_go
         held_back = [move for move in departures.held_back if move not in let_go]
         if snapshot.idle is not None:  # all other ways were looked for
-            # One whose step has failed keeps its attempts: a broken server must become a dead letter at some time.
-            first = [move for move in held_back if move.attempt == 1]
-            cancel += tuple(_end(move, None, None, MoveStatus.CANCELLED, "may_not_leave") for move in first)
+            # One whose step has failed keeps its attempts: a broken server must become a dead letter at some time. But
+            # it must not take the place of a server that may move, because it may wait for that very server.
+            in_the_way = [m for m in held_back if m.attempt == 1 or not sees_all or m.msb_id in chosen.crowded]
+            cancel += tuple(_end(move, None, None, MoveStatus.CANCELLED, "may_not_leave") for move in in_the_way)
         waits = plan_waits(snapshot, guard, chosen, held_back, going, sees_all=sees_all, now=now)
     due.sort(key=lambda move: (not move.from_buffer, move.due_at, move.move_id))
     if mover.probe_at is not None:

@@ -29,11 +29,13 @@ class Starts:
     rows      servers whose moves start
     refused   servers that their reservation cannot spare
     loans     servers to lend
+    crowded   ids of the MSBs in which a bound keeps a server from starting that may leave
     """
 
     rows: tuple[int, ...]
     refused: Indices
     loans: tuple[Loan, ...]
+    crowded: frozenset[int]
 
 
 def choose_starts(
@@ -74,14 +76,14 @@ def choose_starts(
     profiles = _spares_to_change(snapshot)
     for row in order[~is_refused[order]].tolist():
         if not urgent[row]:
-            if room.servers <= 0:
-                break
+            if not room.fits(int(waiting.msb_id[row]), takes=bool(takes[row])):
+                if room.servers <= 0:
+                    break
+                continue
             if waiting.from_buffer[row] and waiting.stays[row]:
                 if profiles[int(waiting.target_id[row])] <= 0:
                     continue
                 profiles[int(waiting.target_id[row])] -= 1
-            if not room.fits(int(waiting.msb_id[row]), takes=bool(takes[row])):
-                continue
             worth = int(waiting.current_id[row]), *waiting.worth(row)
             if takes[row] and not departures.allow(*worth, hurried=bool(hurried[row]), yields=bool(yielding[row])):
                 refused.append(row)
@@ -106,17 +108,19 @@ def choose_starts(
             rows = rows[~np.isin(rows, excepted)]
             relieved += excepted
         chosen += relieved
-    return Starts(rows=tuple(chosen), refused=rows, loans=tuple(lent))
+    return Starts(rows=tuple(chosen), refused=rows, loans=tuple(lent), crowded=frozenset(room.crowded))
 
 
 class _Room:
     """The moves that may start now: in the region, and in each MSB.
 
     servers   moves of any kind
+    crowded   ids of the MSBs in which a move that was asked about did not fit
     """
 
     def __init__(self, snapshot: MovesSnapshot, policy: MovePolicy) -> None:
         self.servers = policy.moves_max - len(snapshot.running)
+        self.crowded = set[int]()
         self._leave: dict[int, int] = {}
         self._start: dict[int, float] = {}
         leaving = Counter(move.msb_id for move in snapshot.running if move.takes_capacity)
@@ -129,10 +133,15 @@ class _Room:
             self._start[msb_id] = min(at_a_time, math.inf if rate is None else rate - begun)
 
     def fits(self, msb_id: int, *, takes: bool) -> bool:
-        """Return whether one more move may start in the MSB. `takes`: whether the move takes its server from a
-        reservation.
+        """Return whether one more move may start in the MSB. If not, note where moves take its place. `takes`: whether
+        the move takes its server from a reservation.
         """
-        return self.servers > 0 and self._start[msb_id] > 0 and (not takes or self._leave[msb_id] > 0)
+        if self.servers <= 0:
+            self.crowded |= self._start.keys()
+            return False
+        fits = self._start[msb_id] > 0 and (not takes or self._leave[msb_id] > 0)
+        self.crowded |= set() if fits else {msb_id}
+        return fits
 
     def take(self, msb_id: int, *, takes: bool) -> None:
         """Count a move that starts."""

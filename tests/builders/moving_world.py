@@ -1,21 +1,24 @@
 """A small world whose servers move: the store in a few lines, the real servers, and one tick of the mover."""
 
 import math
+import random
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from typing import TypeVar
 
 import numpy as np
 from hypothesis import strategies as st
 
 from libs.domain.arrays import Ints
 from libs.domain.departure_exceptions import StoredExceptions
+from libs.domain.departure_wait import DepartureWait, KnownWaits, WaitsPlan
 from libs.domain.holding import Holding
 from libs.domain.move import MoveChange, MoveStart, MoveStatus, MoveStep, Rebinding, RunningMove, StepResult
 from libs.domain.mover import Mover
 from libs.domain.moves_snapshot import MovesSnapshot, WaitingServers
-from libs.domain.spare import IdleServers, Loan, LoanAct, Spare
+from libs.domain.spare import LENT_SHARE_MAX, IdleServers, Loan, LoanAct, Spare
 from libs.reconcile.call_retries import Backoff
 from services.mover.move_policy import MovePolicy
 from services.mover.moves_plan import MovesPlan, judge_outcome, plan_moves
@@ -26,11 +29,20 @@ T0 = datetime(2026, 1, 1, tzinfo=UTC)
 POLICY = MovePolicy(moves_max=5, msb_share_max=1.0, attempts_max=3, backoff=Backoff(10.0), step_s_max=100.0)
 TOLD = [StepResult.DONE, StepResult.SKIPPED, StepResult.FAILED, None, None]
 """Answers about a step. None: no answer yet, and the step may be done all the same."""
+Draws = st.DataObject | random.Random
+_T = TypeVar("_T")
 
 
 @dataclass
 class World:
-    """The store in a few lines: servers by id, from 1; 0 is no reservation. Profiles are named for reservations."""
+    """The store in a few lines: servers by id, from 1; 0 is no reservation. Profiles are named for reservations.
+
+    kind, rru       server -> hardware type, 0 unless given; (reservation, type) -> RRU, 1 unless given
+    no_loans        reservations with a hard limit, or that ask for resources: they borrow no server
+    deleted         reservations that do not exist any more
+    profile_of      reservation -> the profile that it was changed to
+    stores_waits    True: waits are stored, and idle servers are looked for only while some server waits
+    """
 
     current: dict[int, int]
     target: dict[int, int]
@@ -53,6 +65,15 @@ class World:
     recalled: dict[int, datetime] = field(default_factory=dict)
     exceptions: StoredExceptions | None = None
     granted: dict[int, float] = field(default_factory=dict)
+    kind: dict[int, int] = field(default_factory=dict)
+    rru: dict[tuple[int, int], float] = field(default_factory=dict)
+    no_loans: set[int] = field(default_factory=set)
+    deleted: set[int] = field(default_factory=set)
+    hurried: set[int] = field(default_factory=set)
+    profile_of: dict[int, int] = field(default_factory=dict)
+    stores_waits: bool = False
+    waiting: dict[int, tuple[int, int]] = field(default_factory=dict)
+    waits_of: dict[int, DepartureWait] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.fleet = Fleet({s: {r} - {0} - self.buffers for s, r in self.current.items()}, profile=dict(self.profile))
@@ -62,7 +83,19 @@ class World:
         return self.target[s] if s in self.recalled else self.spare_for.get(s, self.target[s])
 
     def waits(self, s: int) -> bool:
-        return self.current[s] != self.goal(s) or s in self.in_doubt or (s in self.unclean and not self.current[s])
+        astray = self.current[s] != self.goal(s) or s in self.in_doubt or (s in self.unclean and not self.current[s])
+        return astray or (self.current[s] in self.profile_of and self._has_other_profile(s))
+
+    def worth(self, s: int, r: int) -> float:
+        """Return the RRU of a server for a reservation."""
+        return self.rru.get((r, self.kind.get(s, 0)), 1.0)
+
+    def profile_for(self, r: int) -> int:
+        """Return the host profile that a reservation has now."""
+        return self.profile_of.get(r, r)
+
+    def _has_other_profile(self, s: int) -> bool:
+        return self.profile.get(s) != self.profile_for(self.goal(s))
 
     def snapshot(self) -> MovesSnapshot:
         waits = [s for s in self.target if self.waits(s) and s not in self.running and s not in self.down]
@@ -73,13 +106,13 @@ class World:
             current_id=_ints(self.current[s] or self.in_doubt.get(s, 0) for s in waits),
             target_id=_ints(self.goal(s) for s in waits),
             in_use=np.array([s in self.in_use for s in waits], bool),
-            other_profile=np.array([self.profile.get(s) != self.goal(s) for s in waits], bool),
+            other_profile=np.array([self._has_other_profile(s) for s in waits], bool),
             unclean=np.array([s in self.unclean for s in waits], bool),
             in_doubt=np.array([s in self.in_doubt for s in waits], bool),
             from_buffer=np.array([self.current[s] in self.buffers for s in waits], bool),
             to_buffer=np.array([self.goal(s) in self.buffers for s in waits], bool),
             lent=np.array([s in self.spare_for and s not in self.recalled for s in waits], bool),
-            leaves_rru=np.ones(len(waits)),
+            leaves_rru=np.array([self.worth(s, self.current[s]) if self.current[s] else 0.0 for s in waits]),
             domain_ids=self.domain_ids(waits),
         )
         moves = tuple(self._as_read(move) for move in self.running.values())
@@ -101,7 +134,7 @@ class World:
                     reservation_id=r,
                     reservation=f"r{r}",
                     has_joined=self.current[s] == r,
-                    usable=s not in self.down and not self.target[s],
+                    usable=s not in self.down and r not in self.deleted and self.target[s] in self.buffers | {0},
                     until=self.lent_until[s],
                     recalled_at=self.recalled.get(s),
                     has_left=self.current[s] != r
@@ -112,7 +145,9 @@ class World:
                 )
                 for s, r in self.spare_for.items()
             ),
-            idle=self.idle(),
+            idle=self.idle() if self.waiting or not self.stores_waits else None,
+            waits=self.known_waits(),
+            hurried=frozenset(self.hurried),
             exceptions=self.exceptions,
         )
 
@@ -121,18 +156,26 @@ class World:
         return float(sum(r in owners for owners in self.fleet.owners.values()))
 
     def idle(self) -> IdleServers:
-        """The free servers. Each is worth one RRU to every reservation."""
+        """The free servers, and those that are idle in a shared buffer."""
         known = {*self.running, *self.down, *self.in_doubt, *self.spare_for}
-        free = [s for s in self.target if not self.target[s] and not self.current[s] and s not in known]
+        homes = self.buffers | {0}
+        at_home = [s for s in self.target if self.target[s] in homes and self.current[s] == self.target[s]]
+        taken = known | {s for s in self.in_use if self.target[s]}
+        free = sorted((s for s in at_home if s not in taken), key=lambda s: (self.target[s], s))
+        sizes = Counter(self.target[s] for s in self.target if s not in self.down)
+        ready = Counter(self.target[s] for s in at_home if s not in known)
+        kinds = {self.kind.get(s, 0) for s in self.target}
+        borrowers = self.promised.keys() - self.no_loans
+        worth = {(r, kind): self.rru.get((r, kind), 1.0) for r in borrowers for kind in kinds}
         return IdleServers(
             id=_ints(free),
             generation=_ints(1 for _ in free),
             msb_id=_ints(s % self.msbs for s in free),
-            hardware_type_id=_ints(0 for _ in free),
-            buffer_id=_ints(0 for _ in free),
+            hardware_type_id=_ints(self.kind.get(s, 0) for s in free),
+            buffer_id=_ints(self.target[s] for s in free),
             domain_ids=self.domain_ids(free),
-            rru={(r, 0): 1.0 for r in self.promised},
-            room={},
+            rru={like: rru for like, rru in worth.items() if rru > 0},
+            room={b: int(LENT_SHARE_MAX * sizes[b]) - (sizes[b] - ready[b]) for b in self.buffers},
         )
 
     def write(self, loan: Loan, now: datetime) -> None:
@@ -146,10 +189,30 @@ class World:
             self.recalled[s] = now
         else:
             assert s not in self.spare_for
-            assert self.target[s] == 0
+            assert self.target[s] in self.buffers | {0}
             assert loan.until is not None
             assert loan.until > now
             self.spare_for[s], self.lent_until[s] = loan.reservation_id, loan.until
+
+    def known_waits(self) -> KnownWaits:
+        """Return the waits that are stored."""
+        servers = sorted(self.waiting)
+        return KnownWaits(
+            server_id=_ints(servers),
+            reservation_id=_ints(self.waiting[s][0] for s in servers),
+            since_us=_ints(self.waiting[s][1] for s in servers),
+            by_reservation=dict(self.waits_of),
+        )
+
+    def write_waits(self, waits: WaitsPlan, now: datetime) -> None:
+        """Store the waits of a tick, as libs/store/moves/waits.py does."""
+        for s in waits.ended.tolist():
+            del self.waiting[s]
+        since_us = round((now - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds() * 1e6)
+        self.waiting |= {s: (r, since_us) for s, r in waits.began.tolist()}
+        for r in waits.gone:
+            del self.waits_of[r]
+        self.waits_of |= {wait.reservation_id: wait for wait in waits.changed}
 
     def place(self, s: int) -> tuple[int, ...]:
         """Its MSB, and its block if there are any."""
@@ -160,27 +223,31 @@ class World:
         return blocks if self.blocks and len(blocks) else np.zeros((len(blocks), int(self.blocks > 0)), np.int64)
 
     def holding(self, r: int) -> Holding:
-        """One RRU for each server that is up, is in the reservation and is not asked to leave it."""
+        """The RRU of each server that is up, is in the reservation and is not asked to leave it."""
         there = [
-            self.place(s)
+            (self.place(s), self.worth(s, r))
             for s, current in self.current.items()
             if current == r and s not in self.down and not (s in self.running and self.running[s].asked)
         ]
         number = (self.msbs, self.blocks) if self.blocks else (self.msbs,)
-        held = [Counter(place[k] for place in there) for k in range(len(number))]
+        held = [dict.fromkeys(range(most), 0.0) for most in number]
+        for place, rru in there:
+            for k in range(len(number)):
+                held[k][place[k]] += rru
         return Holding(
             reservation_id=r,
             reservation=f"r{r}",
             capacity_rru=self.promised[r],
             granted_rru=self.granted.get(r, math.inf),
             survives=(self.survives, self.survives_block)[: len(number)],
-            held_rru=tuple({d: float(held[k][d]) for d in range(most)} for k, most in enumerate(number)),
+            held_rru=tuple(held),
         )
 
     def _as_read(self, move: RunningMove) -> RunningMove:
         fields = {name: getattr(move, name) for name in RunningMove.__dataclass_fields__}
         s = move.server_id
-        wanted, available = (move.to_reservation_id or 0) == self.goal(s), s not in self.down
+        to, available = move.to_reservation_id or 0, s not in self.down
+        wanted = to == self.goal(s) and (not to or self.current[s] != to or self._has_other_profile(s))
         return RunningMove(**{**fields, "wanted": wanted, "available": available})
 
     def start(self, start: MoveStart, now: datetime) -> None:
@@ -205,7 +272,7 @@ class World:
             available=True,
             host_profile="",
             to_host_profile="",
-            leaves_rru=1.0,
+            leaves_rru=self.worth(start.server_id, start.from_reservation_id) if start.from_reservation_id else 0.0,
             domain_ids=self.place(start.server_id)[1:],
             from_buffer=self.current[start.server_id] in self.buffers,
         )
@@ -233,12 +300,12 @@ class World:
             elif move.step is MoveStep.CLEAN:
                 self.unclean.discard(s)
             elif move.step is MoveStep.HOST_PROFILE:
-                self.profile[s] = move.to_reservation_id or 0
+                self.profile[s] = self.profile_for(move.to_reservation_id or 0)
             elif move.step is MoveStep.JOIN:
                 assert self.current[s] in self.buffers | {0}, "it joins while it is in another reservation"
                 assert move.to_reservation_id not in self.buffers, "it joins a shared buffer"
                 assert s not in self.unclean, "it joins with what its last owner left on it"
-                assert self.profile[s] == move.to_reservation_id
+                assert move.to_reservation_id in self.profile_of or self.profile[s] == move.to_reservation_id
                 self.current[s] = move.to_reservation_id or 0
         elif change.result is StepResult.UNKNOWN and change.status is not MoveStatus.RUNNING:
             if move.step is MoveStep.HOST_PROFILE:
@@ -259,7 +326,12 @@ class World:
             self.down.add(s)
 
 
-def tick(world: World, policy: MovePolicy, now: datetime, results: st.DataObject | None) -> bool:
+def choose(draws: Draws, options: Sequence[_T]) -> _T:
+    """Return one of the options, as drawn."""
+    return draws.choice(options) if isinstance(draws, random.Random) else draws.draw(st.sampled_from(options))
+
+
+def tick(world: World, policy: MovePolicy, now: datetime, results: Draws | None) -> bool:
     """Run one tick of the mover, in which each requested step is done, fails or goes on, as drawn.
 
     Return whether the world is at rest: no move runs, and a later tick changes nothing unless the world changes.
@@ -273,10 +345,13 @@ def tick(world: World, policy: MovePolicy, now: datetime, results: st.DataObject
         world.start(start, now)
     for loan in plan.loans:
         world.write(loan, now)
+    is_told = not world.stores_waits or plan.waits is None or plan.waits.is_same
+    if world.stores_waits and plan.waits is not None:
+        world.write_waits(plan.waits, now)
     changes = list(plan.cancel)
     for unmarked in plan.ask:
         move = world.running[unmarked.server_id] = replace(unmarked, asked=True)
-        told = StepResult.DONE if results is None else results.draw(st.sampled_from(TOLD))
+        told = StepResult.DONE if results is None else choose(results, TOLD)
         if told is StepResult.FAILED and (move.move_id, move.step) in world.fleet.done:
             told = StepResult.DONE  # a receiver says of no step that was done that it failed
         if not move_is_late(world, move):
@@ -292,12 +367,13 @@ def tick(world: World, policy: MovePolicy, now: datetime, results: st.DataObject
         changes += [] if change is None else [change]
     if results is not None:
         for s, move in list(world.fleet.late.items()):
-            if results.draw(st.integers(0, 2)) == 0:  # done, although the mover was not told
+            if choose(results, range(3)) == 0:  # done, although the mover was not told
                 del world.fleet.late[s]
                 world.fleet.do(move)
     for change in changes:
         world.change(change)
-    return not (world.running or plan.rebind or plan.start or plan.loans or plan.cancel or plan.ask)
+    world.hurried -= {s for s in world.hurried if not world.current[s] and s not in world.in_doubt}
+    return is_told and not (world.running or plan.rebind or plan.start or plan.loans or plan.cancel or plan.ask)
 
 
 def move_is_late(world: World, move: RunningMove) -> bool:
@@ -313,7 +389,8 @@ def check_starts(snapshot: MovesSnapshot, starts: tuple[MoveStart, ...], policy:
     assert not set(ids) & world.down
     bounded = [start for start in starts if not start.is_replacement]
     if bounded:
-        assert len(snapshot.running) + len(starts) <= max(policy.moves_max, len(snapshot.running))
+        first = [] if world.hurried else [start for start in starts if start.is_replacement]
+        assert len(snapshot.running) + len(bounded) + len(first) <= max(policy.moves_max, len(snapshot.running))
     leaving = Counter(m.msb_id for m in snapshot.running if m.takes_capacity)
     leaving.update(
         s.server_id % world.msbs
@@ -323,8 +400,9 @@ def check_starts(snapshot: MovesSnapshot, starts: tuple[MoveStart, ...], policy:
     for msb_id, number in leaving.items():
         assert number <= max(1, int(snapshot.msb_servers[msb_id] * policy.msb_share_max))
     passed_over = set(snapshot.waiting.id.tolist()) - set(ids)
-    for s in ids:
-        if s in world.in_use:  # an unused one is passed over only because of its MSB
+    used = world.in_use - world.hurried if policy.msb_moves_max is None else set()
+    for s in (start.server_id for start in bounded):
+        if s in used:  # an unused one is passed over only because of its MSB
             for other in passed_over - world.in_use:
                 assert world.current[other] not in world.buffers | {0} or not need_steps_of(snapshot, other)
 

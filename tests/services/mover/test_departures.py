@@ -369,6 +369,33 @@ def test_a_move_that_is_held_back_does_not_wait_for_what_its_own_place_holds_bac
     assert world.current == world.target
 
 
+def test_a_move_that_is_held_back_gives_its_place_to_the_server_that_it_waits_for() -> None:
+    """A step of 1 failed, and then 2 did, so r1 needs 9 before 1 may leave. One move at a time may run."""
+    for policy in (replace(POLICY, moves_max=1), replace(POLICY, msb_moves_max=1)):
+        world = World(
+            current={1: 1, 2: 1, 3: 1, 9: 0}, target={1: 0, 2: 1, 3: 1, 9: 0}, in_use={9}, msbs=1, promised={1: 2.0},
+            stores_waits=True,
+        )  # fmt: skip
+        tick(world, policy, T0, None)
+        assert set(world.running) == {1}
+        world.running[1] = replace(world.running[1], attempt=2)
+        world.down, world.target[9] = {2}, 1
+        for second in range(1, 40):
+            tick(world, policy, T0 + timedelta(seconds=second), None)
+        assert world.current == world.target
+
+
+def test_a_move_that_is_held_back_keeps_its_failed_attempts_where_it_is_in_no_ones_way() -> None:
+    world = World(
+        current={1: 1, 2: 1, 3: 1}, target={1: 0, 2: 1, 3: 1}, in_use=set(), msbs=1, promised={1: 2.0}, profile={}
+    )
+    tick(world, POLICY, T0, None)
+    world.running[1] = replace(world.running[1], attempt=2)
+    world.down = {2}
+    tick(world, POLICY, T0 + timedelta(seconds=1), None)
+    assert world.running[1].attempt == 2
+
+
 def test_a_server_that_becomes_free_leaves_at_survive_alone() -> None:
     """Of both reservations two servers survive, as promised. r1 is to get 6 for 3, and no reservation waits for 3."""
     world = World(
