@@ -173,8 +173,8 @@ def _relieve(
         msb_id = int(waiting.msb_id[row])
         if not room.fits(msb_id, takes=True):
             continue
-        if departures.relieve(int(waiting.current_id[row]), *waiting.worth(row), yields=bool(yielding[row])):
-            departures.arrive([int(waiting.target_id[row])])
+        r, to = int(waiting.current_id[row]), int(waiting.target_id[row])
+        if departures.relieve(r, *waiting.worth(row), yields=bool(yielding[row]), to=to):
             room.take(msb_id, takes=True)
             relieved.append(row)
     return relieved
@@ -234,10 +234,10 @@ def _exceed(
     excepted: list[int] = []
     for row in _by_lack(waiting, rows, guard):
         r, msb_id, below_rru = int(waiting.current_id[row]), int(waiting.msb_id[row]), approved.below_rru
+        to = int(waiting.target_id[row])
         if room.fits(msb_id, takes=True) and departures.exceed(
-            r, *waiting.worth(row), yields=bool(yielding[row]), below_rru=below_rru(r)
+            r, *waiting.worth(row), yields=bool(yielding[row]), to=to, below_rru=below_rru(r)
         ):
-            departures.arrive([int(waiting.target_id[row])])
             room.take(msb_id, takes=True)
             excepted.append(row)
     return excepted

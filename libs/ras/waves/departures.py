@@ -106,25 +106,33 @@ class Departures:
         """Return whether a first server may leave the reservation at *hold*: it is idle, and gets nothing soon."""
         return self.is_idle(reservation_id) and not self.will_get(reservation_id)
 
-    def relieve(self, reservation_id: int, place: Place, rru: float, *, yields: bool = False) -> bool:
+    def relieve(self, reservation_id: int, place: Place, rru: float, *, yields: bool = False, to: int = 0) -> bool:
         """Let a waiting server leave at the level *hold*, if nothing else leaves its reservation, and nothing arrives
-        there or soon may. Before asking about another reservation, tell `arrive` where it goes.
+        there or soon may. At most FEW_SHARE of the promise leaves so at a time, and at least one server.
 
-        At most FEW_SHARE of the promise leaves so at a time, and at least one server.
+        to   the reservation that gets it. 0: before asking about another reservation, tell `arrive` where it goes
         """
         may_leave = self._is_few(reservation_id, rru) and self._guard.may_leave(
             reservation_id, place, rru, hold=True, yields=yields
         )
         if may_leave:
-            self._count_few(reservation_id, place, rru)
+            self._count_few(reservation_id, place, rru, to)
         return may_leave
 
     def exceed(
-        self, reservation_id: int, place: Place, rru: float, *, yields: bool = False, below_rru: float = math.inf
+        self,
+        reservation_id: int,
+        place: Place,
+        rru: float,
+        *,
+        yields: bool = False,
+        to: int = 0,
+        below_rru: float = math.inf,
     ) -> bool:
         """Let a waiting server leave below the level *hold*, by the other rules of `relieve`. An operator must have
         approved that.
 
+        to          as in `relieve`
         below_rru   the most RRU that the reservation may then hold below its capacity
         """
         if not self._is_few(reservation_id, rru):
@@ -134,7 +142,7 @@ class Departures:
             promise_rru = self._guard.capacity_rru(reservation_id)
             if held_rru < promise_rru - below_rru - ROUNDING * promise_rru:
                 return False
-        self._count_few(reservation_id, place, rru)
+        self._count_few(reservation_id, place, rru, to)
         return True
 
     def relieve_running(self, kept: Container[int] = ()) -> None:
@@ -143,9 +151,8 @@ class Departures:
         """
         for move in self._by_lack(self.held_back):
             assert move.from_reservation_id is not None
-            worth = move.from_reservation_id, move.place, move.leaves_rru
-            if move.server_id not in kept and self.relieve(*worth, yields=move.server_id in self._yielding):
-                self.arrive([move.to_reservation_id or 0])
+            worth, yields = (move.from_reservation_id, move.place, move.leaves_rru), move.server_id in self._yielding
+            if move.server_id not in kept and self.relieve(*worth, yields=yields, to=move.to_reservation_id or 0):
                 self.relieved_running.append(move)
 
     def exceed_running(self, moves: Iterable[RunningMove], below_rru: Callable[[int], float]) -> None:
@@ -156,9 +163,8 @@ class Departures:
         for move in self._by_lack(moves):
             r = move.from_reservation_id
             assert r is not None
-            yields = move.server_id in self._yielding
-            if self.exceed(r, move.place, move.leaves_rru, yields=yields, below_rru=below_rru(r)):
-                self.arrive([move.to_reservation_id or 0])
+            yields, to = move.server_id in self._yielding, move.to_reservation_id or 0
+            if self.exceed(r, move.place, move.leaves_rru, yields=yields, to=to, below_rru=below_rru(r)):
                 self.exceeding_running.append(move)
 
     def _by_lack(self, moves: Iterable[RunningMove]) -> list[RunningMove]:
@@ -174,9 +180,11 @@ class Departures:
         most_rru = FEW_SHARE * self._guard.capacity_rru(reservation_id)
         return self.is_idle(reservation_id) and before_rru + rru <= most_rru
 
-    def _count_few(self, reservation_id: int, place: Place, rru: float) -> None:
+    def _count_few(self, reservation_id: int, place: Place, rru: float, to: int) -> None:
         self._relieved_rru[reservation_id] = self._relieved_rru.get(reservation_id, 0.0) + rru
         self._let_go(reservation_id, place, rru)
+        if to != reservation_id:  # one that comes back is one of the few: the others need not wait for it
+            self.arrive([to])
 
     def _let_go(self, reservation_id: int, place: Place, rru: float) -> None:
         self._guard.let_go(reservation_id, place, rru)

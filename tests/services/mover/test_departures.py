@@ -323,6 +323,20 @@ def test_spares_come_back_whatever_fails(world: World, data: st.DataObject) -> N
     assert set(world.spare_for.values()) <= waits, "a reservation has a spare, and nothing to give"
 
 
+def test_few_servers_at_a_time_change_their_host_profile_at_hold() -> None:
+    """200 servers have another profile than their reservation. A fiftieth of 150 RRU is 3."""
+    servers = dict.fromkeys(range(1, 201), 1)
+    world = World(
+        current=dict(servers), target=servers, in_use=set(), msbs=4, survives=True, profile=dict(servers),
+        promised={1: 150.0}, profile_of={1: 2},
+    )  # fmt: skip
+    policy = replace(POLICY, moves_max=100)
+    tick(world, policy, T0, None)
+    assert len(world.running) == 3
+    tick(world, policy, T0 + timedelta(seconds=1), None)
+    assert {move.step for move in world.running.values()} == {MoveStep.CLEAN}, "all of them leave together"
+
+
 def test_no_spare_is_lent_where_it_does_not_help() -> None:
     """The one free server is in the MSB whose loss counts, so the exchange goes at the level hold. The second holds as
     much as the first, so it waits for what the first gives.
