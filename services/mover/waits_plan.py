@@ -32,7 +32,8 @@ def plan_waits(
 ) -> WaitsPlan:
     """Return the waits after the departures of this tick. `guard` has counted these departures.
 
-    A server that this tick did not decide goes on waiting while the guard refuses it.
+    A server that this tick did not decide goes on waiting while the guard refuses it. If other reservations wait for
+    servers of one, its wait is about those.
 
     going      running moves that go on
     held_back  running moves whose server may not leave
@@ -63,9 +64,11 @@ def plan_waits(
     order = np.argsort(reservation_id, kind="stable")
     ids, starts = np.unique(reservation_id[order], return_index=True)
     for r, own in zip(ids.tolist(), np.split(order, starts[1:]), strict=True) if len(ids) else ():
-        at_hold = lacks_at_hold[own]
+        is_exchange = bool(pressing[own].any())
+        first = own[pressing[own]] if is_exchange else own  # the others leave at *survive* alone
+        at_hold = lacks_at_hold[first]
         level = Level.HOLD if at_hold.min() > 0 else Level.SURVIVE
-        next_one = own[int((at_hold if level is Level.HOLD else lacks[own]).argmin())]
+        next_one = first[int((at_hold if level is Level.HOLD else lacks[first]).argmin())]
         lack = guard.lack(
             r,
             tuple(place[next_one].tolist()),
@@ -75,9 +78,9 @@ def plan_waits(
         )
         also = stays & (known.reservation_id == r) if stays.any() else stays
         first_us = min([int(since_us[own].min()), *known.since_us[also].tolist()])
-        is_exchange = bool(pressing[own].any())
         waits_for, asked = coming.waits_for(r, level, is_exchange=is_exchange), None
-        if waits_for is WaitsFor.CAPACITY and not_approved is not None and not_approved.names(r):
+        may_ask = is_exchange and waits_for is WaitsFor.CAPACITY
+        if may_ask and not_approved is not None and not_approved.names(r):
             waits_for, asked = WaitsFor.APPROVAL, not_approved
         found[r] = DepartureWait(
             reservation_id=r,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from libs.domain.departure_exceptions import ExceptedReservation, Exceptions
 from libs.domain.departure_exceptions import StoredExceptions as Stored
-from libs.domain.departure_wait import WaitsFor
+from libs.domain.departure_wait import Level, WaitsFor
 from libs.domain.move import MoveStep, StepResult
 from libs.domain.spare import SPARES_MAX
 from libs.ras.waves.guard import Guard
@@ -200,6 +200,31 @@ def test_an_exchange_without_a_spare_waits_until_an_operator_approves_it() -> No
     assert (late.start, causes(late)) == ((), {("Approval", "over")})
     assert planned(excepted({1: 1.0, 2: 0.0}, (1, 1, 0))).start == (), "it goes elsewhere than the plan said"
     assert planned(excepted({1: 0.5, 2: 0.0}, (1, 1, 2))).start == (), "more would lack than the plan said"
+
+
+def test_a_wait_is_about_the_servers_that_other_reservations_wait_for() -> None:
+    """4 gives half an RRU and is to become free, so it leaves at *survive* alone. r2 waits for 1, which r1 needs."""
+    at = {1: 1, 2: 1, 3: 1, 4: 1}
+    world = World(current=at, target=at | {1: 2, 4: 0}, in_use=set(), msbs=4, survives=True, promised={1: 3.0, 2: 1.0})
+    world.kind, world.rru = {4: 1}, {(1, 1): 0.5}
+    pending = excepted({1: 0.5}, (1, 1, 2), decided=None)
+    for stored, waits_for in ((None, WaitsFor.CAPACITY), (pending, WaitsFor.APPROVAL)):
+        world.exceptions = stored
+        plan = plan_moves(world.snapshot(), POLICY, T0)
+        assert plan.waits is not None
+        (wait,) = plan.waits.now.values()
+        assert (wait.servers, wait.level, wait.lacks_rru, wait.waits_for) == (2, Level.HOLD, 0.5, waits_for)
+
+
+def test_a_server_that_no_reservation_waits_for_waits_for_no_approval() -> None:
+    """Those that the plan named have left, or it was rejected: no approval lets the last one go."""
+    at = {1: 1, 2: 1, 3: 1}
+    world = World(current=at, target=at | {3: 0}, in_use=set(), msbs=3, survives=True, promised={1: 2.0, 2: 1.0})
+    world.exceptions = excepted({1: 1.0}, (1, 1, 2), decided=None)
+    plan = plan_moves(world.snapshot(), POLICY, T0)
+    assert plan.waits is not None
+    (wait,) = plan.waits.now.values()
+    assert (wait.waits_for, wait.approval_id) == (WaitsFor.CAPACITY, None)
 
 
 def test_of_what_was_approved_the_reservation_that_lacks_least_gives_first() -> None:
