@@ -18,7 +18,7 @@ from libs.domain.moves_snapshot import MovesSnapshot
 from libs.domain.spare import SPARES_MAX, IdleServers, Loan, LoanAct, loan_s
 from libs.ras.waves.departures import Departures
 from libs.ras.waves.guard import Guard
-from libs.ras.waves.spares import IdleKinds, Worth, choose_spares
+from libs.ras.waves.spares import IdleKinds, Worth, choose_spares, room_of_buffers
 
 
 def waiting_by_reservation(
@@ -116,8 +116,7 @@ class _Stock:
 
     def room_of(self, rru: Floats) -> list[int]:
         """Return how many servers may be lent of each shared buffer that has some of use."""
-        buffers = np.unique(self._buffer[(rru > 0) & (self._number > 0) & (self._buffer != 0)]).tolist()
-        return [self._room[buffer] for buffer in buffers if self._room[buffer] > 0]
+        return room_of_buffers(self._buffer, (rru > 0) & (self._number > 0) & (self._buffer != 0), self._room)
 
     def of_use(self, rru: Floats, *, buffers: bool) -> IdleKinds:
         """Return the kinds for a reservation, without or with those of shared buffers that may lend."""

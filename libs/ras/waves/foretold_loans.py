@@ -15,7 +15,7 @@ from libs.domain.wave_loans import Lendable, WaveLoans
 from libs.domain.waves import NEVER, NONE
 from libs.ras.waves.departures import Departures
 from libs.ras.waves.guard import Guard
-from libs.ras.waves.spares import IdleKinds, Worth, choose_spares
+from libs.ras.waves.spares import IdleKinds, Worth, choose_spares, room_of_buffers
 
 
 @dataclass(slots=True)
@@ -116,12 +116,13 @@ class Lender:
     def _choose(self, r: int, servers: Sequence[Worth], most: int) -> list[int]:
         """Return the kinds to lend. Shared buffers lend only if free servers alone do not help."""
         rru = self._from.rru(r)
-        open_ones = [buffer for buffer, room in self._room.items() if room > 0]
-        free, of_buffers = self._from.buffer == NONE, np.isin(self._from.buffer, open_ones)
+        free = self._from.buffer == NONE
+        of_buffers = np.isin(self._from.buffer, [buffer for buffer, room in self._room.items() if room > 0])
         kinds = choose_spares(self._guard, r + 1, servers, self._kinds(rru, free), most=most)
         if kinds or not of_buffers.any():
             return kinds
-        few = min(most, *(self._room[buffer] for buffer in open_ones))
+        of_use = of_buffers & (rru > 0) & (self._left > 0)
+        few = min([most, *room_of_buffers(self._from.buffer, of_use, self._room)])
         return choose_spares(self._guard, r + 1, servers, self._kinds(rru, free | of_buffers), most=few)
 
     def _kinds(self, rru: Floats, usable: Bools) -> IdleKinds:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from libs.domain.arrays import Floats, Ints
+from libs.domain.arrays import Bools, Floats, Ints
 from libs.domain.holding import Place
 from libs.domain.spare import SPARES_MAX
 from libs.ras.waves.guard import Guard
@@ -32,6 +32,16 @@ class IdleKinds:
     def worth(self, kind: int) -> Worth:
         """Return the place and the worth of a server of this kind."""
         return tuple(self.place[kind].tolist()), float(self.rru[kind])
+
+
+def room_of_buffers(buffer: Ints, of_use: Bools, room: Mapping[int, int]) -> list[int]:
+    """Return how many servers each shared buffer may lend that has some of use, of C kinds of idle servers.
+
+    buffer  (C,) the shared buffer of each kind
+    of_use  (C,) whether servers of a kind are in a shared buffer, of worth to the borrower, and not lent yet
+    room    shared buffer -> number of its servers that may be lent; absent: none
+    """
+    return [room[b] for b in np.unique(buffer[of_use]).tolist() if room.get(b, 0) > 0]
 
 
 def choose_spares(

@@ -252,6 +252,22 @@ def test_an_exchange_with_free_servers_goes_through_them_and_stays_at_survive() 
     assert "FallsBelow" in {one.reason for one in check_waves(moves, promises, too_early)}
 
 
+def test_a_buffer_whose_servers_are_of_no_use_does_not_limit_what_another_one_lends() -> None:
+    """Two servers of one place wait, so two loans let both go at once. The second buffer may lend one of its own."""
+    moves = moves_of((0, 0, 1), (0, 0, 1))
+    promises = promises_of([[2.0], [0.0], [0.0], [0.0]], [2.0, 0.0, 0.0, 0.0], survives=False)
+    lendable = replace(
+        stock(promises, (0, 4), (0, 4)),
+        hardware_type=np.array([0, 1]),
+        buffer=np.array([2, 3]),
+        room={2: 2, 3: 1},
+        type_rru=np.tile([1.0, 0.0], (4, 1)),
+    )
+    plan = plan_waves(moves, promises, DEFAULT, lendable)
+    assert check_waves(moves, promises, plan) == []
+    assert (plan.wave.tolist(), plan.loans.reservation.tolist()) == ([1, 1], [0, 0])
+
+
 def test_servers_that_are_lent_already_are_not_lent_again() -> None:
     moves = moves_of((0, 0, 1), (0, 1, 0))
     lent = WaveLoans(
