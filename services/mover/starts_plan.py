@@ -27,12 +27,14 @@ class Starts:
     """The choice of one tick, as rows of the servers that wait for a move.
 
     rows      servers whose moves start
+    few       those of `rows` that leave at *hold* or below it. The rules are asked again before they do
     refused   servers that their reservation cannot spare
     loans     servers to lend
     crowded   ids of the MSBs in which a bound keeps a server from starting that may leave
     """
 
     rows: tuple[int, ...]
+    few: tuple[int, ...]
     refused: Indices
     loans: tuple[Loan, ...]
     crowded: frozenset[int]
@@ -96,19 +98,20 @@ def choose_starts(
     lent = lend(snapshot, needy, guard, departures, policy.loan_s_max, now)
     rows = np.array(sorted(refused), np.int32)
     rows = order[np.isin(order, rows)]
+    few: list[int] = []
     if snapshot.idle is not None:  # spares come first, and they were looked for
         needless = _needless(snapshot)
         departures.owe(_owed(waiting, rows, departures.held_back, needless))
         departures.relieve_running(needless)
-        few = rows[~np.isin(waiting.id[rows], list(needless))]
-        relieved = _relieve(waiting, few, yielding, departures, guard, room)
-        rows = rows[~np.isin(rows, relieved)]
+        wanted = rows[~np.isin(waiting.id[rows], list(needless))]
+        few = _relieve(waiting, wanted, yielding, departures, guard, room)
+        rows = rows[~np.isin(rows, few)]
         if approved is not None:
             excepted = _exceed(waiting, rows, yielding, departures, guard, room, approved)
             rows = rows[~np.isin(rows, excepted)]
-            relieved += excepted
-        chosen += relieved
-    return Starts(rows=tuple(chosen), refused=rows, loans=tuple(lent), crowded=frozenset(room.crowded))
+            few += excepted
+        chosen += few
+    return Starts(rows=tuple(chosen), few=tuple(few), refused=rows, loans=tuple(lent), crowded=frozenset(room.crowded))
 
 
 class _Room:

@@ -52,7 +52,7 @@ def plan_waits(
     presses = np.array([snapshot.presses(move) for move in held_back], bool)
     pressing = np.concatenate([snapshot.pressing[rows], presses])
     since_us, is_known = _since(known, server_id, reservation_id, (now - _EPOCH) // _MICROSECOND)
-    stays = _undecided(snapshot, guard, chosen.rows, server_id, sees_all=sees_all)
+    stays = _undecided(snapshot, guard, chosen, server_id, sees_all=sees_all)
     is_over = ~(stays | np.isin(known.server_id, server_id[is_known]))
     yields = np.concatenate([snapshot.yielding[rows], np.array([snapshot.yields(move) for move in held_back], bool)])
     lacks = guard.lacks(reservation_id, place, rru, yields=yields)
@@ -125,13 +125,12 @@ def _since(known: KnownWaits, server_id: Ints, reservation_id: Ints, now_us: int
     return np.where(is_known, known.since_us[row], now_us), np.asarray(is_known)
 
 
-def _undecided(
-    snapshot: MovesSnapshot, guard: Guard, started: Sequence[int], refused: Ints, *, sees_all: bool
-) -> Bools:
+def _undecided(snapshot: MovesSnapshot, guard: Guard, chosen: Starts, refused: Ints, *, sees_all: bool) -> Bools:
     """Return which of the stored waits go on, of those that this tick did not decide.
 
     The guard still refuses the server, or the snapshot lacks it. A server that only the bounds hold back does not wait
-    for capacity any more, such as one whose reservation was deleted.
+    for capacity any more, such as one whose reservation was deleted. One that is to leave at *hold* or below waits
+    until its preempt is asked for: the next tick decides on that.
     """
     known, waiting = snapshot.waits, snapshot.waiting
     is_there, order = np.isin(known.server_id, waiting.id), np.argsort(waiting.id, kind="stable")
@@ -142,8 +141,9 @@ def _undecided(
     )
     goes_on = np.full(len(known.server_id), not sees_all)
     goes_on[is_there] = np.where(np.isin(waiting.id[rows], list(snapshot.hurried)), hold, survive) > 0
-    decided = [waiting.id[list(started)], refused, _ints(move.server_id for move in snapshot.running)]
-    return np.asarray(goes_on & ~np.isin(known.server_id, np.concatenate(decided)))
+    decided = [waiting.id[list(chosen.rows)], refused, _ints(move.server_id for move in snapshot.running)]
+    goes_on &= ~np.isin(known.server_id, np.concatenate(decided))
+    return np.asarray(goes_on | np.isin(known.server_id, waiting.id[list(chosen.few)]))
 
 
 class _Coming:

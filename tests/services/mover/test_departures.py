@@ -348,6 +348,20 @@ def test_spares_come_back_whatever_fails(world: World, data: st.DataObject) -> N
     assert set(world.spare_for.values()) <= waits, "a reservation has a spare, and nothing to give"
 
 
+def test_the_last_server_that_goes_at_hold_waits_until_its_preempt_is_asked_for() -> None:
+    """Each of r1's servers is in an MSB of its own, so 1 leaves at *hold*. The second tick looks for spares first."""
+    at = {1: 1, 2: 1, 3: 1}
+    world = World(current=at, target=at | {1: 2}, in_use=set(), msbs=3, survives=True, stores_waits=True)
+    world.promised = {1: 2.0, 2: 1.0}
+    tick(world, POLICY, T0, None)
+    known = dict(world.waiting)
+    assert (known.keys(), world.running) == ({1}, {})
+    tick(world, POLICY, T0 + timedelta(seconds=5), None)
+    assert (world.running.keys(), world.waiting) == ({1}, known)
+    tick(world, POLICY, T0 + timedelta(seconds=10), None)
+    assert (world.running[1].step, world.waiting, world.waits_of) == (MoveStep.CLEAN, {}, {})
+
+
 def test_few_servers_at_a_time_change_their_host_profile_at_hold() -> None:
     """200 servers have another profile than their reservation. A fiftieth of 150 RRU is 3."""
     servers = dict.fromkeys(range(1, 201), 1)
