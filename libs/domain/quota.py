@@ -11,7 +11,8 @@ from libs.domain.arrays import Floats, Indices
 class Quota:
     """A limit, and the cost units that count toward it.
 
-    A reservation counts the most that it may come to hold, or what it holds if that is more.
+    A reservation counts the most that it may come to hold, or what it holds, or has booked for its start, if that is
+    more.
 
     limit_cost_units    None: no limit
     used_cost_units     of the owner's reservations, scheduled ones included, and deleted ones that still hold servers

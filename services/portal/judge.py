@@ -200,7 +200,7 @@ def judge(case: Case) -> Judgement:
         verdict = replace(verdict, message=verdict.message + follows)
     if verdict.plan is None:
         return _as_it_is(verdict)
-    if not case.begins_later:
+    if not (case.begins_later and case.is_beyond_horizon):  # that one gets no servers now, and books none
         most = max(most, held_cost_units(asked, row, verdict.plan.target, case.costs))
     refused = over_quota(case, most)
     if refused is not None:
@@ -319,12 +319,14 @@ def _breaks_promise(case: Case, verdict: Verdict) -> Judgement | None:
 
 
 def over_quota(case: Case, asked: float) -> Judgement | None:
-    """Refuse a request that exceeds its owner's quota; return None if it fits or asks for no more than before.
+    """Refuse a request that exceeds its owner's quota. Return None if it fits, asks for no more than before, or is a
+    promised start: the quota was asked when its servers were booked.
 
     asked   cost units that the reservation would count
     """
     quota = case.quota
-    if quota.limit_cost_units is None or not exceeds_quota(quota, asked=asked, had=quota.own_cost_units):
+    fits = case.is_promised or not exceeds_quota(quota, asked=asked, had=quota.own_cost_units)
+    if quota.limit_cost_units is None or fits:
         return None
     left = max(0.0, quota.limit_cost_units - quota.used_cost_units - quota.pending_cost_units)
     pending = f", {quota.pending_cost_units:g} are in requests before this one" if quota.pending_cost_units else ""

@@ -37,6 +37,10 @@ _USES = f"""
         JOIN servers ON servers.region_id = :region_id AND in_doubt_reservation_id = mine.reservation_id
         WHERE target_reservation_id IS DISTINCT FROM mine.reservation_id
           AND current_reservation_id IS DISTINCT FROM mine.reservation_id AND {BY_TARGET}
+        UNION ALL
+        SELECT mine.reservation_id, server_id, hardware_type_id, false FROM mine
+        JOIN booked_servers USING (reservation_id) JOIN servers USING (server_id)
+        WHERE {BY_TARGET}  -- its booking ends when it begins, so no other part has these
     ), by_type AS (
         SELECT reservation_id, name, count(*) AS held, count(*) FILTER (WHERE targeted) AS targeted
         FROM bound JOIN hardware_types USING (hardware_type_id) GROUP BY 1, 2
@@ -67,7 +71,8 @@ class Use:
 
     live      False: it was deleted, and some servers are still bound to it
     most      the most that it may come to hold; 0 if it was deleted
-    held      of its servers, by target and by present or doubtful binding; down and retiring ones excepted
+    held      of its servers, by target and by present or doubtful binding, or of those that are booked for its start;
+              down and retiring ones excepted
     targeted  the part of `held` by target
     """
 

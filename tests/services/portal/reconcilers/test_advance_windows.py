@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from fastapi.testclient import TestClient
 
 from libs.domain.principal import Role
+from libs.store.capacity.quotas import load_quota, set_quota
 from libs.store.fleet.snapshot import load_fleet_snapshot
 from libs.store.platform.audit import list_entries
 from libs.store.platform.database import Database
@@ -173,8 +174,6 @@ def test_one_that_is_deleted_or_called_at_once_waits_no_more(owner, database, cl
 
 def test_one_that_can_never_be_met_when_it_begins_is_not_kept(owner, database, clock, advance) -> None:
     url = ask(owner, database, clock, create(spec=window(clock, 1, None)))
-    from libs.store.capacity.quotas import set_quota
-
     with database.write() as tx:  # a reservation that does not grow is not refused: its promise counts already
         set_quota(tx, "west", "team", 1.0, generation=0)
         import sqlalchemy as sa
@@ -187,6 +186,49 @@ def test_one_that_can_never_be_met_when_it_begins_is_not_kept(owner, database, c
     status = owner.get(url).json()["status"]
     assert (status["phase"], status["reason"]) == ("rejected", "BeyondRegion")
     assert owner.get("/v1/reservations?name=web").json()["items"] == []
+
+
+def limit_team(database: Database, cost_units: float, *, generation: int = 0) -> None:
+    with database.write() as tx:
+        set_quota(tx, "west", "team", cost_units, generation=generation)
+
+
+@pytest.fixture
+def two_msbs(database: Database) -> dict[str, object]:
+    """Leave hw-a in two of the four MSBs. So this reservation needs 8 servers, and 6 if the MSBs were alike."""
+    with database.write() as tx:
+        tx.execute(
+            sa.text(
+                """UPDATE servers SET unavailability = 'unplanned' FROM racks JOIN msbs USING (msb_id), hardware_types
+                   WHERE servers.rack_id = racks.rack_id AND msbs.name IN ('msb-02', 'msb-03')
+                     AND hardware_types.hardware_type_id = servers.hardware_type_id
+                     AND hardware_types.name = 'hw-a'"""
+            )
+        )
+    return {"capacity_rru": 4, "rru": {"hw-a": 1}}
+
+
+def test_the_servers_that_are_booked_count_toward_the_quota(owner, database, clock, two_msbs) -> None:
+    limit_team(database, 9)  # the reservation `old` counts 2 of them
+    body = create(spec=window(clock, 1, None, **two_msbs))
+    refused = owner.post("/v1/capacity-requests?dry_run=true", json=body).json()["status"]
+    assert (refused["reason"], refused["numbers"]["asked_cost_units"]) == ("QuotaExceeded", 8)
+    limit_team(database, 10, generation=1)
+    ask(owner, database, clock, body)
+    with database.snapshot() as tx:
+        assert load_quota(tx, "west", "team").used_cost_units == 10
+
+
+@pytest.mark.parametrize("booked", [8, 7])
+def test_a_promised_start_stands_under_a_lower_quota(owner, database, clock, advance, two_msbs, booked: int) -> None:
+    url = ask(owner, database, clock, create(spec=window(clock, 1, None, **two_msbs)))
+    limit_team(database, 5)
+    with database.write() as tx:
+        spare = "SELECT server_id FROM booked_servers ORDER BY 1 LIMIT :rest"
+        tx.execute(sa.text(f"DELETE FROM booked_servers WHERE server_id IN ({spare})"), {"rest": 8 - booked})
+    clock.sleep(DAY_S)
+    advance()
+    assert owner.get(url).json()["status"]["phase"] == "granted"
 
 
 @pytest.mark.parametrize(
