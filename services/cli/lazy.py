@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -62,4 +64,28 @@ def _import(name: str, place: str) -> TyperCommand | TyperGroup:
     command = typer.main.get_command(found)
     assert isinstance(command, TyperCommand | TyperGroup)
     command.name = name
+    for parameter in _parameters(command):
+        descriptor = parameter.type_descriptor
+        if descriptor.annotation is float and descriptor.parameter_info.parser is None:
+            parameter.process_value = partial(_number, parameter, parameter.process_value)
     return command
+
+
+def _parameters(command: Any) -> Iterator[Any]:
+    """Yield the options and arguments of a command and of all below it."""
+    yield from command.params
+    for inner in getattr(command, "commands", {}).values():
+        yield from _parameters(inner)
+
+
+def _number(parameter: Any, process: Callable[[Any, Any], Any], ctx: Any, value: Any) -> Any:
+    """Return the number of an option. Refuse nan: it is neither below a minimum nor above a maximum, so the message of
+    a bound would say nothing of it.
+    """
+    try:
+        is_nan = math.isnan(float(value))
+    except (TypeError, ValueError):
+        is_nan = False  # a value that is absent, or that is no number, is for `process`
+    if is_nan:
+        raise typer.BadParameter(f"{value} is no number: write one such as 1.5", ctx=ctx, param=parameter)
+    return process(ctx, value)

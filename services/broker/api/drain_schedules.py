@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from pydantic import Field
+from pydantic import Field, FiniteFloat
 
 from libs.domain.maintenance import MaintenanceReason
 from libs.ras.drain_schedule import plan_drains
@@ -60,8 +60,10 @@ def get_drain_schedule(
     msb: Annotated[
         list[SomeName] | None, Query(max_length=_PLACES_MAX, description="MSBs of which to drain all racks")
     ] = None,
-    hours_each: Annotated[float, Query(gt=0, le=_HOURS_MAX, description="Hours that one drain takes")] = 4.0,
-    within_hours: Annotated[float, Query(gt=0, le=_HOURS_MAX, description="Hours in which all should be done")] = 168.0,
+    hours_each: Annotated[FiniteFloat, Query(gt=0, le=_HOURS_MAX, description="Hours that one drain takes")] = 4.0,
+    within_hours: Annotated[
+        FiniteFloat, Query(gt=0, le=_HOURS_MAX, description="Hours in which all should be done")
+    ] = 168.0,
     starts_at: Annotated[Moment | None, Query(description="Start of the first slot; by default now")] = None,
 ) -> DrainScheduleOut:
     """Plan drains one after the other, as many racks at a time as the rules of maintenance allow. Nothing is stored."""
