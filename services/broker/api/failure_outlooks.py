@@ -8,16 +8,20 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from pydantic import Field
+from pydantic import Field, FiniteFloat
 
+from libs.domain.reservation import ReservationKind
 from libs.ras.chance_whole import chances_whole
 from libs.ras.spare_outlook import foresee_spares
 from libs.store.capacity.loss_ground import load_loss_ground
+from libs.store.capacity.reservations import find_reservation
 from libs.store.fleet.failure_record import load_msb_losses, load_spare_record
+from libs.store.platform.database import Transaction
 from libs.web.context import Context
 from libs.web.filters import require_known
 from libs.web.model import ResponseModel, SomeName
 from libs.web.openapi import problems
+from libs.web.problems import FieldError, invalid
 from services.broker.api.regions import RegionName
 
 router = APIRouter(prefix="/v1/regions", tags=["regions"])
@@ -89,16 +93,18 @@ class SparesOut(ResponseModel):
 def get_chances(
     region: RegionName,
     context: Context,
-    days: Annotated[float, Query(gt=0, le=366, description="Days from now")] = 30.0,
+    days: Annotated[FiniteFloat, Query(gt=0, le=366, description="Days from now")] = 30.0,
     reservation: Annotated[SomeName | None, Query(description="Only this reservation")] = None,
 ) -> ChancesOut:
     """Tell how probable it is that each reservation stays whole: that no loss of MSBs leaves it short of its promise.
 
-    A request that waits is promised only as far as it was granted.
+    A request that waits is promised only as far as it was granted. A reservation that has not begun has no chance yet.
     """
     with context.database.snapshot() as tx:
         ground, record = load_loss_ground(tx, region), load_msb_losses(tx, region, now=context.clock.now())
         require_known(tx, (), region, reservation=reservation)
+        if reservation is not None:
+            _require_chance(tx, region, reservation)
     found = chances_whole(ground, record, horizon_s=days * _DAY_S)
     return ChancesOut(
         region=region,
@@ -109,6 +115,20 @@ def get_chances(
         down_hours=record.mean_down_s / 3600,
         items=[ChanceOut.model_validate(one) for one in found if reservation in (None, one.reservation)],
     )
+
+
+def _require_chance(tx: Transaction, region: str, name: str) -> None:
+    """Raise Problem (422) for a live reservation that no promise makes hold anything now."""
+    found = find_reservation(tx, region, name)
+    if found is None:
+        return
+    code, message = "", ""
+    if found.scheduled:
+        code, message = "not_begun", f"{name} has not begun, so it need not hold anything now: explain it instead"
+    elif found.kind is ReservationKind.SHARED_BUFFER:
+        code, message = "not_for_this", f"{name} is a shared buffer: `spares` says how long its servers last"
+    if message:
+        raise invalid(FieldError(field="reservation", location="query", code=code, message=message))
 
 
 @router.get("/{region}/spares", operation_id="foresee_spares", responses=problems(404))
