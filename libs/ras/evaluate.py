@@ -284,7 +284,7 @@ def evaluate(snapshot: FleetSnapshot, binding: Indices) -> Score:
     s, q, policy = snapshot.servers, snapshot.reservations, snapshot.policy
     units, weight, beta = snapshot.units_per_rru, snapshot.penalty_weight, snapshot.price("spread_cost")
     covered = coverage_of(snapshot, binding)
-    moved = (s.target >= 0) & (binding != s.target)
+    moved, short = (s.target >= 0) & (binding != s.target), short_rru(snapshot, covered)
     return Score(
         # a leaving server's move is not the plan's choice
         stability=float(snapshot.leaving_cost[moved & ~s.leaving].sum()),
@@ -302,8 +302,8 @@ def evaluate(snapshot: FleetSnapshot, binding: Indices) -> Score:
         moved_idle=int((moved & ~s.in_use).sum()),
         moved_in_use=int((moved & s.in_use).sum()),
         acquired=int(((binding >= 0) & (binding != s.target)).sum()),
-        shortfall_rru=float(covered.shortfall.sum()),
-        reservations_short=int(np.count_nonzero(short_rru(snapshot, covered))),
+        shortfall_rru=float(short.sum()),
+        reservations_short=int(np.count_nonzero(short)),
         power=balance_cost(snapshot, binding),
         locality=float((snapshot.price("locality_cost") * further_domains(snapshot, binding)).sum()),
         uplinks=uplinks_cost(snapshot, binding),

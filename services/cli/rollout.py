@@ -9,7 +9,7 @@ import typer
 
 from services.cli.client import Client, Json
 from services.cli.failure import CliFailure
-from services.cli.output import Output, OutputOption, plural, print_document, print_json, print_rows, say
+from services.cli.output import Output, OutputOption, plural, print_document, print_json, print_rows, say, text_of
 from services.cli.policy import setting
 
 _SHOWN_MAX = 10
@@ -138,7 +138,7 @@ def _print(rollout: Json, output: Output) -> None:
             "stage": rollout["stage"],
             "share": rollout["share"],
             "change": {name: f"{rollout['before'][name]} -> {value}" for name, value in rollout["change"].items()},
-            "only_at_all": ", ".join(rollout["only_at_all"]),
+            "only_at_all": rollout["only_at_all"],
             "compared": plural(rollout["compared"], "solve"),
             "held": "; ".join(one["message"] for one in rollout["held"]) or "no",
             "reason": rollout["reason"],
@@ -160,4 +160,4 @@ def _row(one: Json) -> Json:
 
 
 def _pair(real: float, shadow: float) -> str:
-    return f"{real:,.4g} / {shadow:,.4g}"
+    return f"{text_of(real)} / {text_of(shadow)}"

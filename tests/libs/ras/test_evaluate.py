@@ -74,3 +74,10 @@ def test_a_region_without_reservations_costs_nothing():
     assert (covered.shortfall.shape, covered.held.shape, covered.lacks.shape) == ((0,), (0, 0), (1, 0, 0))
     assert score(snapshot, FREE, FREE).total == 0
     assert not worse_off(snapshot, *np.full((2, 2), FREE, np.int32)).size
+
+
+def test_a_residue_of_rounding_is_no_shortfall():
+    snapshot = region(servers=[(0, 0), (0, 0), (0, 0)], capacity=[2.1], rru=[[0.7]], survives=[False])
+    assert coverage_of(snapshot, np.zeros(3, np.int32)).shortfall[0] > 0, "3 times 0.7 is below 2.1"
+    found = score(snapshot, 0, 0, 0)
+    assert (found.shortfall_rru, found.reservations_short) == (0, 0)
