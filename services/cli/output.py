@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from textwrap import wrap
 from typing import Annotated, Any
 
 import typer
 from rich.cells import cell_len
-from rich.console import Console
+from rich.console import Console, ConsoleOptions
 from rich.measure import Measurement
 from rich.table import Table
 
@@ -58,32 +58,46 @@ def note(sentence: str) -> None:
 def print_rows(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> None:
     """Print a table; `columns` maps a heading to the dotted path of its value. Numbers are aligned to the right.
 
-    Names and numbers stay on one line, even if the row is wider than the terminal. Prose is wrapped.
+    Names and numbers stay on one line, even if the row is wider than the terminal. Prose is wrapped. Headings take a
+    line per word where the table is too wide otherwise.
     """
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    cells = []
-    for heading, path in columns.items():
-        values = [_at(row, path) for row in rows]
-        texts = [text_of(value) for value in values]
-        cells.append(texts)
-        prose = [len(text) for text in texts if len(text) > _PROSE_MIN and " " in text]
-        table.add_column(
-            heading,
-            justify="right" if _are_numbers(values) else "left",
-            no_wrap=not prose,
-            overflow="fold",
-            # Without its full width, a narrow terminal would cut off the ends of names.
-            min_width=min(_PROSE_WIDTH_MIN, max(prose)) if prose else max(map(cell_len, (heading, *texts))),
-        )
-    for row_cells in zip(*cells, strict=True):
-        table.add_row(*row_cells)
-    measured = Measurement.get(stdout, stdout.options.update(max_width=_UNBOUNDED), table)
+    table = _table(rows, columns, str)
+    if stdout.is_terminal and Measurement.get(stdout, _unbounded(), table).minimum > stdout.width:
+        table = _table(rows, columns, lambda heading: heading.replace(" ", "\n"))
+    measured = Measurement.get(stdout, _unbounded(), table)
     room = max(stdout.width, measured.minimum) if stdout.is_terminal else measured.maximum
     table.width = min(room, measured.maximum)
     with stdout.capture() as rendered:
         stdout.print(table, crop=False)
     for line in rendered.get().splitlines():
         stdout.out(line.rstrip(), highlight=False)
+
+
+def _unbounded() -> ConsoleOptions:
+    return stdout.options.update(max_width=_UNBOUNDED)
+
+
+def _table(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str], shown: Callable[[str], str]) -> Table:
+    """Return the table of `print_rows`. `shown` breaks a heading into its lines."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    cells = []
+    for heading, path in columns.items():
+        values = [_at(row, path) for row in rows]
+        texts = [text_of(value) for value in values]
+        cells.append(texts)
+        fewest = max(map(cell_len, (*shown(heading).split("\n"), *texts)))
+        prose = [len(text) for text in texts if len(text) > _PROSE_MIN and " " in text]
+        table.add_column(
+            shown(heading),
+            justify="right" if _are_numbers(values) else "left",
+            no_wrap=not prose,
+            overflow="fold",
+            # Without its full width, a narrow terminal would cut off the ends of names.
+            min_width=min(_PROSE_WIDTH_MIN, max(prose)) if prose else fewest,
+        )
+    for row_cells in zip(*cells, strict=True):
+        table.add_row(*row_cells)
+    return table
 
 
 def print_document(document: Mapping[str, Any]) -> None:

@@ -49,9 +49,24 @@ def test_a_narrow_terminal_cuts_nothing_off(monkeypatch: pytest.MonkeyPatch, wid
     rows = [{"name": "server-000001", "type": "c5.metal", "in use": False}]
     output.print_rows(rows, {"NAME": "name", "TYPE": "type", "IN USE": "in use"})
     assert stream.getvalue().splitlines() == [
-        "NAME           TYPE      IN USE",
+        "                         IN",
+        "NAME           TYPE      USE",
         "server-000001  c5.metal  no",
     ]
+
+
+def test_headings_of_several_words_take_lines_where_a_table_is_too_wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = {"RESERVATION": "name", "FATAL MSBS": "msbs", "LOSSES SEEN": "losses"}
+    rows = [{"name": "web", "msbs": 1, "losses": 12}]
+    for width, lines in (
+        (40, ["RESERVATION  FATAL MSBS  LOSSES SEEN", "web                   1           12"]),
+        (30, ["             FATAL  LOSSES", "RESERVATION   MSBS    SEEN", "web              1      12"]),
+    ):
+        stream = io.StringIO()
+        console = Console(file=stream, force_terminal=True, width=width, color_system=None)
+        monkeypatch.setattr(output, "stdout", console)
+        output.print_rows(rows, columns)
+        assert stream.getvalue().splitlines() == lines
 
 
 def test_what_is_nested_in_a_row_is_said_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
