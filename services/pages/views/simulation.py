@@ -271,7 +271,7 @@ def _power(visit: Visit, report: Json | None) -> Table:
     columns = [
         Column("domain", "Domain", lambda row: row["domain"]),
         Column("kind", "Kind", lambda row: row["kind"]),
-        kw("limit_w_now", "Limit now"),
+        kw("limit_w_now", "Limit now, kW"),
         kw("limit_w", "Would be"),
         Column("headroom", "Headroom", lambda row: row["headroom"], lambda row: percent(row["headroom"])),
         kw("drawn_w_now", "Drawn now", "By targets"),

@@ -27,8 +27,9 @@ def ask(world, api):
     """Ask for a reservation of the quiet region, and return it at the end, so that the region is as before."""
     asked = []
 
-    def make(name: str, owner: str) -> None:
-        body = {"region": "east", "name": name, "owner": owner, "spec": {"capacity_rru": 2, "rru": RRU}}
+    def make(name: str, owner: str, **more: object) -> None:
+        spec = {"capacity_rru": 2, "rru": RRU, **more}
+        body = {"region": "east", "name": name, "owner": owner, "spec": spec}
         api.post("/v1/reservations", json=body).raise_for_status()
         asked.append(name)
         world.live(2)
@@ -71,6 +72,24 @@ def test_the_page_of_a_rejected_request_tells_what_was_decided(log_in, world, ap
         assert decided["message"] in said
     (way,) = re.findall(rf'href="([^"]*open={number})"', page.text)
     assert "Request for moon" in browser.get(unescape(way)).text
+
+
+def test_the_page_tells_all_that_was_asked_for(log_in, world, api, ask) -> None:
+    kind = api.get("/v1/hardware-types/r5.metal")
+    put = {"attributes": kind.json()["attributes"] | {"gpus": 8}}
+    assert api.put("/v1/hardware-types/r5.metal", json=put, headers={"If-Match": kind.headers["etag"]}).is_success
+    wishes = {"msb_spread_limit": 0.5, "rack_spread_limit": 0.25, "gbit_per_rru": 1.5, "move_cost": 0.5}
+    ask("wisher", "search", **wishes, survives_msb_loss=False, resources={"gpus": 1})
+    said = text_of(log_in(world.owner).get(f"{QUIET}/wisher").text)
+    for wish in (
+        "Rather in one MSB at most 50 %",
+        "Rather in one rack at most 25 %",
+        "Sends per RRU 1.5 Gbit/s",
+        "Moves cost 0.5 times as much",
+    ):
+        assert wish in said
+    assert "And gpus 1; holds" in said
+    assert "after the worst loss" not in said, "it need not survive a loss"
 
 
 def test_one_that_has_not_begun_lacks_nothing(log_in, world, api) -> None:
