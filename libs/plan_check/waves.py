@@ -100,7 +100,8 @@ def _levels(
     for level, survive, asked in (("hold", False, np.ones(len(givers), bool)), ("survive", True, ~at_hold)):
         floor = np.minimum(promise, promises.level(before, givers, survive))
         floor = np.where(below_rru > 0, promise - below_rru, floor)
-        below = promises.level(after, givers, survive) < floor - ROUNDING * promise
+        slack = ROUNDING * np.maximum(promise, promises.level(before, givers, False))
+        below = promises.level(after, givers, survive) < floor - slack
         for r in givers[below & asked]:
             message = f"{promises.name[r]} falls below {level} in wave {k}"
             yield Violation(reason="FallsBelow", message=message, reservation=str(promises.name[r]))
@@ -159,8 +160,9 @@ def _left_out(moves: MovesToMake, promises: Promises, rows: Ints, held: Floats, 
     after = before.copy()
     after[np.arange(len(stuck))[:, None], moves.domain[stuck]] -= moves.leaves_rru[stuck, None]
     may = np.ones(len(stuck), bool)
+    slack = ROUNDING * np.maximum(promise, promises.level(before, source, np.zeros(len(stuck), bool)))
     for survive in (np.zeros(len(stuck), bool), ~moves.presses[stuck]):
         floor = np.minimum(np.minimum(promise, most), promises.level(before, source, survive))
-        may &= promises.level(after, source, survive) >= floor - ROUNDING * promise
+        may &= promises.level(after, source, survive) >= floor - slack
     for row in np.concatenate([free, stuck[may]]):
         yield Violation(reason="LeftOut", message=f"the move {row} could go earlier, or at all")

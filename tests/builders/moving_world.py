@@ -125,6 +125,7 @@ class World:
             msb_servers=servers,
             mover=MOVER,
             holdings=tuple(self.holding(r) for r in self.promised),
+            kinds=("MSB", "block"),
             ungranted=frozenset(self.granted),
             spares=tuple(
                 Spare(

@@ -19,6 +19,8 @@ class MeasureGuard:
         self._holding = {one.reservation_id: one for one in holdings}
         self._held = {r: [dict(held) for held in one.held_rru] for r, one in self._holding.items()}
         self._total = {r: sum(by_msb.values()) for r, (by_msb, *_) in self._held.items()}
+        self._slack = {r: ROUNDING * max(one.capacity_rru, self._total[r]) for r, one in self._holding.items()}
+        """The RRU that count as rounding: a promise of 0 has residues of the sums of what is held, too."""
         self._worst = {r: [max(held.values(), default=0.0) for held in kinds] for r, kinds in self._held.items()}
         """The RRU that each reservation holds in the domain of each kind that gives it most. Kept up to date, like the
         total, because the guard is asked for every server that waits.
@@ -41,10 +43,9 @@ class MeasureGuard:
         hold     True to ignore losses: check only that the reservation holds its capacity while all domains are up
         yields   True: what was granted of its capacity is enough
         """
-        one = self._holding.get(reservation_id)
-        if one is None or rru <= 0:
+        if reservation_id not in self._holding or rru <= 0:
             return True
-        return self.lack(reservation_id, place, rru, hold=hold, yields=yields).rru <= ROUNDING * one.capacity_rru
+        return self.lack(reservation_id, place, rru, hold=hold, yields=yields).rru <= self._slack[reservation_id]
 
     def lack(self, reservation_id: int, place: Place, rru: float, *, hold: bool = False, yields: bool = False) -> Lack:
         """Return the most RRU that a known reservation would lack without a server. Arguments as in `may_leave`."""
@@ -147,8 +148,8 @@ class MeasureGuard:
         """Return what is held, what must be kept at *hold* and at *survive*, the RRU that count as rounding, and what
         was granted.
         """
-        one = self._holding[r]
-        return self._total[r], self._floor[False][r], self._floor[True][r], ROUNDING * one.capacity_rru, one.granted_rru
+        granted_rru = self._holding[r].granted_rru
+        return self._total[r], self._floor[False][r], self._floor[True][r], self._slack[r], granted_rru
 
     def _fullest(self, r: int, k: int) -> tuple[float, float]:
         """Return the most and the second most that one domain of kind `k` gives; infinite: its loss does not count."""

@@ -27,6 +27,14 @@ def test_a_server_may_leave_while_what_survives_covers_the_promise() -> None:
     assert guard.may_leave(2, (1,), 5.0), "nothing is promised"
 
 
+def test_where_nothing_is_promised_the_last_server_may_leave_though_sums_leave_a_residue() -> None:
+    guard = Guard([holding(dict.fromkeys(range(3), 0.7), 0.0, survives=False)])
+    for msb in range(3):
+        assert guard.may_leave(1, (msb,), 0.7)
+        guard.let_go(1, (msb,), 0.7)
+    assert guard.level(1, survive=False) < 0, "or this test shows nothing"
+
+
 def test_below_its_promise_a_reservation_gives_nothing_that_it_would_miss() -> None:
     guard = Guard([holding({1: 3.0, 2: 1.0}, 6.0)])  # 1 survives
     assert not guard.may_leave(1, (2,), 1.0)
