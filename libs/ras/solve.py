@@ -169,7 +169,7 @@ class _Solve:
             power=report_power(self.snapshot, present, target),
             chosen_domains=self.zones is not None,
         )
-        self._tell("evaluation", score.total_without_rack, report.lower_bound)
+        self._tell("evaluation", score.total_without_rack, report.lower_bound, report.gap)
         return SolveResult(plan=TargetPlan(target=target, parent_plan_id=self.snapshot.target_plan_id), report=report)
 
     def _first(
@@ -358,10 +358,11 @@ class _Solve:
         alone = state_region(self.snapshot, zones=self.zones, goals=(PENALTY,), churn_most=self.churn_most)
         return max(0.0, sum(self._solved(alone, replace(self.limits, neighbourhoods_max=0), None).bound[1:]))
 
-    def _tell(self, phase: str, incumbent: float = math.inf, bound: float = 0.0) -> None:
+    def _tell(self, phase: str, incumbent: float = math.inf, bound: float = 0.0, gap: float | None = None) -> None:
+        """Tell the progress. `gap` None: until the least penalty is known, it counts as 0 in the gap."""
         if self.progress is not None:
-            gap = (incumbent - bound) / bound if math.isfinite(incumbent) and bound > 0 else math.nan
-            self.progress(phase, incumbent, bound, gap)
+            known = (incumbent - bound) / bound if math.isfinite(incumbent) and bound > 0 else math.nan
+            self.progress(phase, incumbent, bound, known if gap is None else gap)
 
     @contextmanager
     def _step(self, name: str, *, say: bool = True) -> Iterator[None]:

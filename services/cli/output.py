@@ -59,7 +59,7 @@ def print_rows(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) ->
     """Print a table; `columns` maps a heading to the dotted path of its value. Numbers are aligned to the right.
 
     Names and numbers stay on one line, even if the row is wider than the terminal. Prose is wrapped. Headings take a
-    line per word where the table is too wide otherwise.
+    line per word where the table is too wide otherwise. An empty table says that it is.
     """
     table = _table(rows, columns, str)
     if stdout.is_terminal and Measurement.get(stdout, _unbounded(), table).minimum > stdout.width:
@@ -71,6 +71,8 @@ def print_rows(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) ->
         stdout.print(table, crop=False)
     for line in rendered.get().splitlines():
         stdout.out(line.rstrip(), highlight=False)
+    if not rows:
+        note("There are none.")
 
 
 def _unbounded() -> ConsoleOptions:

@@ -186,8 +186,10 @@ def test_incumbents_are_costs_of_plans_and_end_at_the_answer(limits, fix_first):
     seen = []
     found = plan_target_bindings(snapshot, limits, progress=lambda *told: seen.append(told))
     costs = [incumbent for phase, incumbent, *_ in seen if phase == "search" and np.isfinite(incumbent)]
-    assert seen[-1][1] == found.report.score.total_without_rack
-    assert costs[-1] == pytest.approx(seen[-1][1], rel=0.01)
+    _, incumbent, bound, gap = seen[-1]
+    assert (incumbent, bound) == (found.report.score.total_without_rack, found.report.lower_bound)
+    assert gap == found.report.gap
+    assert costs[-1] == pytest.approx(incumbent, rel=0.01)
     assert min(costs) >= found.report.lower_bound * (1 - 1e-6)
     if not fix_first:  # else a plan with a smaller penalty is better at any other cost
         assert costs == sorted(costs, reverse=True)

@@ -69,6 +69,15 @@ def test_headings_of_several_words_take_lines_where_a_table_is_too_wide(monkeypa
         assert stream.getvalue().splitlines() == lines
 
 
+def test_an_empty_table_says_that_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    table, said = io.StringIO(), io.StringIO()
+    monkeypatch.setattr(output, "stdout", Console(file=table, width=80, color_system=None))
+    monkeypatch.setattr(output, "stderr", Console(file=said, width=80, color_system=None))
+    output.print_rows([], COLUMNS)
+    assert table.getvalue().splitlines() == ["ID  NAME  RRU  MESSAGE"]
+    assert said.getvalue().splitlines() == ["There are none."]
+
+
 def test_what_is_nested_in_a_row_is_said_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = io.StringIO()
     monkeypatch.setattr(output, "stdout", Console(file=stream, width=80, color_system=None))
