@@ -42,7 +42,7 @@ class DepartureWait:
 
     servers        servers that wait
     since          time since which the first of them waits
-    level          HOLD: the next server is needed even while all MSBs are up; SURVIVE: only after the loss of one
+    level          HOLD: the next server is needed even while all domains are up; SURVIVE: only after the loss of one
     keeps_rru      RRU that the reservation must keep at that level: what it asks for, or what it has if that is less
     lacks_rru      RRU that it would lack without the next server: the least of all that wait
     resource       the resource, also one that stands for a guest, of which both are shares; None: they are RRU

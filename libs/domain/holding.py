@@ -52,8 +52,8 @@ class ResourceHoldings:
 class Lack(NamedTuple):
     """The most that a reservation would lack if one server left it, in the measure and after the loss in which that is.
 
-    rru        it would lack, or as a share of its promise in RRU
-    keeps_rru  it must keep
+    rru        RRU that it would lack; of a resource, the share of its promise
+    keeps_rru  RRU that it must keep, likewise
     kind       place of the kind of loss in `Holding.survives`; None: it lacks that while all domains are up
     resource   the measure; None: RRU
     units      units of the resource for each RRU

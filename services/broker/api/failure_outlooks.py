@@ -122,13 +122,13 @@ def _require_chance(tx: Transaction, region: str, name: str) -> None:
     found = find_reservation(tx, region, name)
     if found is None:
         return
-    code, message = "", ""
     if found.scheduled:
         code, message = "not_begun", f"{name} has not begun, so it need not hold anything now: explain it instead"
     elif found.kind is ReservationKind.SHARED_BUFFER:
         code, message = "not_for_this", f"{name} is a shared buffer: `spares` says how long its servers last"
-    if message:
-        raise invalid(FieldError(field="reservation", location="query", code=code, message=message))
+    else:
+        return
+    raise invalid(FieldError(field="reservation", location="query", code=code, message=message))
 
 
 @router.get("/{region}/spares", operation_id="foresee_spares", responses=problems(404))

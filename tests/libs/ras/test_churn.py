@@ -88,6 +88,20 @@ def occupied(*, free=4, share=0.0, **changes):
     return replace(snapshot, churned=np.zeros(2, int), **changes)
 
 
+def repaired_beside_a_request(**policy):
+    """Return a region in which r2 lacks one granted server, and r1 waits for two more. Only r0 has such servers."""
+    snapshot = region(
+        msb_datacenter=(0,),
+        types=2,
+        servers=[(0, 1, 0, True)] * 4 + [(0, 0)] * 4,
+        capacity=[4, 2, 1],
+        rru=[[1.0, 1.0], [0.0, 1.0], [0.0, 1.0]],
+        survives=[False] * 3,
+        policy=RegionPolicy(daily_churn_share=0.0, solve_churn_share=0.0, reservation_churn_share=0.0, **policy),
+    )
+    return replace(snapshot, churned=np.zeros(3, int), promised_rru=np.array([4.0, 0.0, 1.0]))
+
+
 @COLUMNS
 def test_a_repair_may_exceed_the_budget_and_says_by_how_much(columns):
     snapshot = occupied()
@@ -102,16 +116,7 @@ def test_a_repair_may_exceed_the_budget_and_says_by_how_much(columns):
 @COLUMNS
 def test_only_the_repair_of_what_was_granted_exceeds_the_budget(columns):
     """r2 lacks one granted server, and r1 waits for two more. r0 could give all three, but gives r2 its one."""
-    snapshot = region(
-        msb_datacenter=(0,),
-        types=2,
-        servers=[(0, 1, 0, True)] * 4 + [(0, 0)] * 4,
-        capacity=[4, 2, 1],
-        rru=[[1.0, 1.0], [0.0, 1.0], [0.0, 1.0]],
-        survives=[False] * 3,
-        policy=RegionPolicy(daily_churn_share=0.0, solve_churn_share=0.0, reservation_churn_share=0.0),
-    )
-    snapshot = replace(snapshot, churned=np.zeros(3, int), promised_rru=np.array([4.0, 0.0, 1.0]))
+    snapshot = repaired_beside_a_request()
     found = plan_target_bindings(snapshot, Limits(exact_columns_max=columns))
     assert check_plan(snapshot, found.plan) == []
     assert coverage_of(snapshot, found.plan.target).shortfall.tolist() == [0.0, 2.0, 0.0]
@@ -142,17 +147,7 @@ def test_a_request_that_was_not_granted_yet_gets_what_the_budget_allows(columns)
 @COLUMNS
 def test_no_bound_is_above_a_repair_that_gives_a_request_nothing(columns):
     """r2 lacks one granted server, and r1 waits for two. With them the plan would lack less, and cost 30,000."""
-    nothing = dict.fromkeys(("daily_churn_share", "solve_churn_share", "reservation_churn_share"), 0.0)
-    snapshot = region(
-        msb_datacenter=(0,),
-        types=2,
-        servers=[(0, 1, 0, True)] * 4 + [(0, 0)] * 4,
-        capacity=[4, 2, 1],
-        rru=[[1.0, 1.0], [0.0, 1.0], [0.0, 1.0]],
-        survives=[False] * 3,
-        policy=RegionPolicy(move_cost_in_use=10_000.0, surplus_cost=0.0, **nothing),
-    )
-    snapshot = replace(snapshot, churned=np.zeros(3, int), promised_rru=np.array([4.0, 0.0, 1.0]))
+    snapshot = repaired_beside_a_request(move_cost_in_use=10_000.0, surplus_cost=0.0)
     report = plan_target_bindings(snapshot, Limits(exact_columns_max=columns)).report
     assert report.score.total_without_rack == 12_000
     assert report.lower_bound <= 12_000

@@ -6,15 +6,16 @@ from collections.abc import Collection
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-import numpy as np
 import pytest
 
-from libs.domain.departure_exceptions import ExceptedReservation, Exceptions, StoredExceptions
+from libs.domain.departure_exceptions import StoredExceptions
 from libs.domain.departure_wait import WaitsFor
 from libs.domain.move import MoveStep
 from libs.ras.waves.guard import Guard
 from services.mover.move_policy import MovePolicy
-from tests.builders.moving_world import POLICY, T0, World, tick
+from tests.builders.excepted import excepted
+from tests.builders.moving_tick import tick
+from tests.builders.moving_world import POLICY, T0, World
 
 RESTS, STEP = 12, timedelta(seconds=20)
 """Ticks without a change after which the mover rests. They are longer than any pause between attempts."""
@@ -141,24 +142,9 @@ def asks(world: World, draws: random.Random, r: int) -> None:
 def approval(world: World, draws: random.Random, now: datetime) -> StoredExceptions:
     ways = [(s, world.current[s], world.goal(s)) for s in sorted(world.current) if world.current[s] and world.waits(s)]
     named = [way for way in ways if way[2] in world.promised and draws.random() < 0.8]
-    servers = np.array(named, np.int64).reshape(-1, 3)
-    of = {from_id: float(draws.choice([1, 2, 5])) for _, from_id, _ in named}
-    return StoredExceptions(
-        approval_id=17,
-        is_rejected=draws.random() < 0.2,
-        decided_at=draws.choice([None, now]),
-        window_s=3600.0,
-        exceptions=Exceptions(
-            reservations=tuple(
-                ExceptedReservation(reservation_id=r, reservation=f"r{r}", below_rru=rru, seconds=60.0, servers=1)
-                for r, rru in of.items()
-            ),
-            seconds=60.0,
-            server_id=servers[:, 0],
-            from_id=servers[:, 1],
-            to_id=servers[:, 2],
-        ),
-    )
+    below_rru = {from_id: float(draws.choice([1, 2, 5])) for _, from_id, _ in named}
+    rejected, decided = draws.random() < 0.2, draws.choice([None, now])
+    return replace(excepted(below_rru, *named, decided=decided), is_rejected=rejected)
 
 
 def settle(world: World, policy: MovePolicy, now: datetime, seed: int) -> datetime:

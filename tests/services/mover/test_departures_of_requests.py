@@ -5,7 +5,8 @@ from datetime import timedelta
 
 from services.mover.move_policy import MovePolicy
 from services.mover.moves_plan import plan_moves
-from tests.builders.moving_world import POLICY, T0, World, numbers, survives, tick
+from tests.builders.moving_tick import tick
+from tests.builders.moving_world import POLICY, T0, World, numbers, survives
 
 
 def swapped(survives: bool) -> World:

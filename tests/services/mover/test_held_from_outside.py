@@ -13,8 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from libs.domain.move import MoveStep
-from tests.builders.moving_world import POLICY, T0, World, tick
-from tests.services.mover.test_departures import excepted, exchanges_with_spares
+from tests.builders.excepted import excepted
+from tests.builders.exchanges import exchanges_with_spares
+from tests.builders.moving_tick import tick
+from tests.builders.moving_world import POLICY, T0, World
 
 
 def told_to_leave(world: World, s: int) -> bool:

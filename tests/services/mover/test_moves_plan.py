@@ -11,7 +11,8 @@ from libs.domain.move import MoveStatus, MoveStep, RunningMove, StepResult
 from libs.reconcile.call_retries import Backoff
 from services.mover.move_policy import MovePolicy
 from services.mover.moves_plan import MovesPlan, judge_outcome, plan_moves, postpone, steps_of
-from tests.builders.moving_world import POLICY, T0, World, running, tick
+from tests.builders.moving_tick import tick
+from tests.builders.moving_world import POLICY, T0, World, running
 
 
 @st.composite

@@ -176,8 +176,6 @@ def test_one_that_can_never_be_met_when_it_begins_is_not_kept(owner, database, c
     url = ask(owner, database, clock, create(spec=window(clock, 1, None)))
     with database.write() as tx:  # a reservation that does not grow is not refused: its promise counts already
         set_quota(tx, "west", "team", 1.0, generation=0)
-        import sqlalchemy as sa
-
         tx.execute(sa.text("DELETE FROM booked_servers"))
         query = "DELETE FROM servers WHERE server_id NOT IN (SELECT server_id FROM servers ORDER BY 1 LIMIT 3)"
         tx.execute(sa.text(query))
