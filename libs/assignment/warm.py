@@ -14,8 +14,10 @@ from libs.assignment.language.specs.balance import BalanceFormula, BalanceSpec
 from libs.assignment.language.specs.capacity import CapacitySpec
 from libs.assignment.language.specs.filter import Filter
 from libs.assignment.language.specs.group_count import GroupCountSpec
-from libs.assignment.language.specs.limit import Limit
+from libs.assignment.language.specs.group_diversity import GroupDiversitySpec
+from libs.assignment.language.specs.limit import Bound, Limit
 from libs.assignment.language.specs.maximize_allocation import MaximizeAllocationSpec
+from libs.assignment.language.specs.minimize_movement import MinimizeMovementSpec
 from libs.assignment.report.explain.explainer import Explainer
 from libs.assignment.solvers.local.solver import solve_local
 from libs.assignment.solvers.portfolio.solver import solve_portfolio
@@ -25,10 +27,10 @@ from libs.assignment.solvers.settings import PortfolioLimits, SearchLimits
 
 def warm(tell: Callable[[str], object] = lambda _: None) -> None:
     """Solve small problems that use all kernels. `tell` takes a line after each; compiling takes a while."""
-    problem = uneven()
+    problem, limits = uneven(), PortfolioLimits(exact_columns_max=0)
     steps: dict[str, Callable[[], object]] = {
         "local search": lambda: solve_local(problem, SearchLimits()),  # it ends by itself, at a local optimum
-        "portfolio": lambda: solve_portfolio(problem, PortfolioLimits(exact_columns_max=0)),
+        "portfolio": lambda: [solve_portfolio(one, limits) for one in (problem, strewn())],
         "prices": lambda: solve_price(market()),
         "explanations": lambda: Explainer(scattered()).move(0, 1),
     }
@@ -42,6 +44,18 @@ def uneven() -> Problem:
     """Return three objects on two containers. They are never in balance, so a search tries all its moves."""
     problem = Problem(objects=3, containers=2, initial=[0, 0, 0])
     problem.add_goal(BalanceSpec(dimension="count", formula=BalanceFormula.LINEAR))
+    return problem
+
+
+def strewn() -> Problem:
+    """Return six objects of two groups in a container that pays for the second group, and more of the first one."""
+    problem = Problem(objects=9, containers=2, initial=[0] * 6 + [1] * 3)
+    problem.add_partition("group", [0] * 3 + [1] * 3 + [0] * 3, 2)
+    wanted = CapacitySpec(dimension="count", limit=Limit(items=[6.0, 0.0]), bound=Bound.MIN)
+    problem.add_goal(wanted, weight=100.0, normalise=False)
+    problem.add_goal(MinimizeMovementSpec(), normalise=False)
+    few = GroupDiversitySpec(partition="group", limit=Limit(default=1.0), bound=Bound.MAX, filter=Filter(items=[0]))
+    problem.add_goal(few, weight=10.0, normalise=False)
     return problem
 
 

@@ -29,11 +29,10 @@ from libs.assignment.solvers.portfolio.subproblem import Pool
 from libs.assignment.solvers.portfolio.unpaid import paying
 from libs.assignment.solvers.portfolio.watch import Watch
 from libs.assignment.solvers.portfolio.whole_bound import Whole, whole_bound, whole_least
+from libs.assignment.solvers.portfolio.whole_tree import search_tree
 from libs.assignment.solvers.settings import PortfolioLimits
 from libs.mip.bound import bound_from_prices
-from libs.mip.highs import FINE, Limits
 from libs.mip.model import Model
-from libs.mip.sure import solve_surely
 
 if TYPE_CHECKING:
     from libs.assignment.solvers.portfolio.steps.descent import Walk
@@ -381,43 +380,16 @@ class Phases:
         return max(1.0, abs(bound))
 
     def _whole(self, counts: Ints) -> Ints:
-        """Solve the whole problem by branch and bound, and return the better of its counts and `counts`.
-
-        Solve again with the tolerance FINE, if the cost of the answer is still above the bound of the tree.
-        """
-        limits = Limits(
-            nodes_max=self.limits.exact_nodes_max,
-            relative_gap=self.limits.exact_gap,
-            absolute_gap=1e-6,
+        """Return `counts` (Q,) after branch and bound on the whole problem, and remember its bound."""
+        found = search_tree(
+            self.lowered,
+            self.model,
+            counts,
+            self.limits,
+            self.seed,
+            self.watch,
+            better=lambda whole, known: self.better(self._restored(whole, known), known),
         )
-        known = best = self.lowered.point_of(counts)
-
-        def improved(found: Floats) -> None:
-            nonlocal best
-            # without a cost in this model, columns of later levels are slack in what HiGHS found
-            point = self.lowered.point_of(np.rint(found[: len(counts)]).astype(np.int64))
-            if self.model.objective(point) < self.model.objective(best):
-                best = point
-
-        for tolerance in (None, FINE):
-            found = solve_surely(
-                self.model,
-                replace(limits, time_s_max=self.watch.time_left()),
-                start=known,
-                seed=self.seed,
-                tolerance=tolerance,
-                progress=lambda incumbent, bound, _: self.watch.found(best, bound),
-                improved=improved,
-                cancelled=self.watch.stop,
-            )
-            self.watch.note(timed_out=found.timed_out)
-            self.tried, self.proven, self.tree_bound = self.tried + 1, found.optimal, max(self.tree_bound, found.bound)
-            if found.x is None:
-                break
-            whole = np.rint(found.x[: len(counts)]).astype(np.int64)
-            better = self.better(self._restored(whole, counts), counts)
-            self.improved, counts = self.improved or int(better is not counts), better
-            cost = self.cost(counts)
-            if not found.optimal or cost <= self.tree_bound + self.limits.exact_gap * max(1.0, abs(cost)):
-                break
-        return counts
+        self.tried, self.improved = self.tried + found.trees, self.improved or int(found.counts is not counts)
+        self.proven, self.tree_bound = found.optimal, max(self.tree_bound, found.bound)
+        return found.counts

@@ -1,7 +1,8 @@
 """Lower the cost of whole counts by steps, until no step saves anything or the caller ends the descent.
 
 A count is the number of objects of one class in one container. A single step moves objects of one class from one
-container to another. A double step makes two single steps at once that meet in one container.
+container to another. A double step makes two single steps at once that meet in one container. A container may also
+leave all counts of a column at once (vacate.py).
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from libs.assignment.model.lowered import Lowered
 from libs.assignment.solvers.portfolio.steps.exchange import exchange
 from libs.assignment.solvers.portfolio.steps.margins import measure
 from libs.assignment.solvers.portfolio.steps.network import Network, network_of, not_followed, with_cost
-from libs.assignment.solvers.portfolio.steps.state import State, state_of
+from libs.assignment.solvers.portfolio.steps.state import MOVES_MAX, State, state_of
 from libs.assignment.solvers.portfolio.steps.transfer import transfer
+from libs.assignment.solvers.portfolio.steps.vacate import OBJECTS_MAX, leavable, vacate
 from libs.mip.model import Model
 
 VISITS = 2_000_000
@@ -60,6 +62,7 @@ class Walk:
         self.lowered, self.sink = lowered, sink
         self.not_followed = not_followed(lowered)
         self.network: Network | None = None if self.not_followed else network_of(lowered, model)
+        self._leavable = leavable(lowered)
         self.tried = 0
 
     @property
@@ -99,6 +102,8 @@ class Walk:
         if n is None or stop():
             return counts
         s = self._after_transfers(n, counts, least, stop, since)
+        if tries_max == UNLIMITED:
+            self._leave(n, s, guide, least, stop)
         patience = max(PATIENCE * self.groups, PATIENCE_MIN)
         cost, until = n.cost @ s.value, s.tried[0] + patience
         hears_at = s.tried[0] + max(EARLY * self.groups, EARLY_MIN)
@@ -116,7 +121,23 @@ class Walk:
                     before, cost, until = cost, n.cost @ s.value, s.tried[0] + patience
                     if before - cost < worth:
                         return self._ended(s, len(counts))
+        if tries_max == UNLIMITED:
+            self._leave(n, s, guide, least, stop)
         return self._ended(s, len(counts))
+
+    def _leave(self, n: Network, s: State, guide: Guide, least: float, stop: Callable[[], bool]) -> None:
+        """Let containers leave columns of steps, those with fewest objects first, as long as a round saves anything."""
+        may = self._leavable
+        log, by = np.zeros(MOVES_MAX * OBJECTS_MAX, np.int64), np.zeros(MOVES_MAX * OBJECTS_MAX)
+        saved = -np.inf
+        while len(may.column) and saved < -least and not stop():
+            number = np.add.reduceat(s.value[may.counts], may.first[:-1])
+            order = np.argsort(number, kind="stable")
+            order = order[(number[order] > 0) & (number[order] <= OBJECTS_MAX)]
+            opened, place, saved = guide.open(s.value), np.zeros(1, np.int64), 0.0
+            while place[0] < len(order) and not stop():
+                saved += vacate(n, s, may, order, place, opened, log, by, least, TRIES)
+            self._transfers(n, s, least, stop)
 
     def single(self, counts: Ints, least: float, stop: Callable[[], bool]) -> Ints:
         """Return `counts` (Q,) after single steps alone. Each step saves at least `least`.
@@ -137,10 +158,14 @@ class Walk:
         containers = len(self.lowered.problem.containers)
         if since is not None:
             s.waiting[:] = np.bincount(self.lowered.container[counts != since], minlength=containers) > 0
-        steps = max(1, VISITS // (len(s.step) + 2 * len(counts) // containers))  # a step looks at two containers
+        self._transfers(n, s, least, stop)
+        return s
+
+    def _transfers(self, n: Network, s: State, least: float, stop: Callable[[], bool]) -> None:
+        """Make single steps until none saves anything."""
+        steps = max(1, VISITS // (n.kinds + 2 * len(n.kind) // n.containers))  # a step looks at two containers
         while transfer(n, s, least, steps) == steps and not stop():
             pass
-        return s
 
     def _worst_first(self, s: State, guide: Guide, least: float) -> Ints:
         """Return the containers to visit, those with the largest possible saving first.
