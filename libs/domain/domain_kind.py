@@ -17,7 +17,10 @@ KINDS_MAX, DOMAINS_MAX = 8, 10_000
 """Most further kinds of a region, and most domains of one kind."""
 KIND_CHARACTERS_MAX = 40
 _KIND = re.compile(f"[a-z][a-z0-9_]{{0,{KIND_CHARACTERS_MAX - 1}}}")
-TAKEN_KINDS = ("datacenter", "msb", "rack", "server")
+RACK = "rack"
+PLACE_KINDS = ("datacenter", "msb", RACK)
+"""The kinds of place that every region has, as losses name them."""
+TAKEN_KINDS = (*PLACE_KINDS, "server")
 """Names that mean places of every region, so no further kind has them."""
 KIND_RULE = (
     f"is not a kind: 1 to {KIND_CHARACTERS_MAX} of a-z, 0-9 and _, a letter first, and none of {', '.join(TAKEN_KINDS)}"
@@ -27,6 +30,18 @@ KIND_RULE = (
 def unplaced_name(kind: str) -> str:
     """Return the name of the servers without a place of a kind, which count as one domain."""
     return f"servers without a {kind}"
+
+
+def domain_words(kind: str, domain: str | None) -> str:
+    """Return the name of a domain for a sentence, such as "msb-01" or "network_block block-03"."""
+    if kind == MSB_KIND:
+        return str(domain)
+    return f"the {domain}" if domain == unplaced_name(kind) else f"{kind} {domain}"
+
+
+def one_of(kind: str) -> str:
+    """Return "an MSB", or "a network_block", for a sentence."""
+    return f"{'an' if kind == MSB_KIND else 'a'} {kind}"
 
 
 def is_kind(name: str) -> bool:
@@ -66,6 +81,17 @@ class DomainLoss:
     of: Indices
     survives: Bools
 
+    @property
+    def place(self) -> Indices:
+        """Return the domain of each server, (S,), or UNPLACED for servers without a place, which `of` has as one."""
+        if not len(self.domains) or self.domains[-1] != unplaced_name(self.kind):
+            return self.of
+        return np.where(self.of == len(self.domains) - 1, UNPLACED, self.of).astype(self.of.dtype)
+
+    def survived_by(self, reservation: Indices) -> Bools:
+        """Return whether each reservation (N,) survives the loss, (N,). FREE and DELETED do not."""
+        return np.append(self.survives, [False, False])[reservation]  # FREE and DELETED count from the end
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorstDomain:
@@ -91,7 +117,5 @@ class WorstDomain:
 
     @property
     def words(self) -> str:
-        """Return its name for a sentence, such as "msb-01" or "network_block block-03"."""
-        if self.kind == MSB_KIND:
-            return str(self.domain)
-        return f"the {self.domain}" if self.domain == unplaced_name(self.kind) else f"{self.kind} {self.domain}"
+        """Return its name for a sentence."""
+        return domain_words(self.kind, self.domain)

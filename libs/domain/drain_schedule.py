@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from libs.domain.arrays import Floats, Indices, Ints, Names
+from libs.domain.loss_outlook import LossGround
 from libs.domain.maintenance import MaintenanceAnswer
-from libs.domain.msb_outlook import LossGround
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

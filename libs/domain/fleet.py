@@ -61,8 +61,8 @@ class Servers:
     leaving        (S,) bool   a retirement is announced: the server keeps its binding until other servers cover its
                                reservation, and gets no new target
     drained        (S,) bool   in planned maintenance
-    awaited        (S,) bool   down with an MSB that was lost a short time ago: counts as held by its target, and stays
-                               there (libs/ras/lost_msbs.py)
+    awaited        (S,) bool   down with a domain that was lost shortly before: counts as held by its target, and stays
+                               there (libs/ras/awaited_losses.py)
     booked         (S,) bool   kept for a reservation that begins later: a free server gets no target, and a bound one
                                stays (docs/designs/0056)
     domain         (S, J) int  the server's domain of each of Topology.kinds, or UNPLACED

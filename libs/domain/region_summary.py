@@ -84,7 +84,7 @@ class RegionSummary:
     domain_kinds          further kinds of domain of which its servers have places
     survived_kinds        kinds of domain of which any reservation survives a loss, MSB_KIND first
     shared_buffer_rru     total of the shared buffers
-    shortfall_rru         sum of the shortfalls
+    shortfall_rru         sum of the shortfalls; that of a host counts those of its guests
     places                servers by place and hardware type, ordered by their names
     short                 reservations with the largest shortfalls, largest first
     readiness             capacity that the guaranteed reservations held at the last look; None before the first look

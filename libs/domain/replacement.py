@@ -12,7 +12,7 @@ from libs.domain.arrays import Bools, Floats, Indices, Ints
 from libs.domain.fleet import FleetSnapshot, TargetPlan
 
 BURST_LOST_SHARE = 0.25
-"""Share of an MSB's servers that are down, below which the MSB never counts as lost."""
+"""Share of a domain's servers that are down, below which the domain never counts as lost."""
 
 
 class LossVerdict(StrEnum):
@@ -25,9 +25,9 @@ class LossVerdict(StrEnum):
     USELESS = "useless"
     """The reservation no longer accepts the hardware type of the lost server."""
     WITH_PLACE = "with_place"
-    """The server was lost with its MSB or datacenter, so the embedded buffer covers the loss (RAS, 3.3.1)."""
+    """The server was lost with its MSB, datacenter or further domain, so the embedded buffer covers it (RAS, 3.3.1)."""
     HELD = "held"
-    """It waits: its MSB may be about to be lost, which the embedded buffer covers (docs/designs/0028)."""
+    """It waits: a domain of it may be about to be lost, which the embedded buffer covers (docs/designs/0028)."""
     NO_BUFFER = "no_buffer"
     """The region keeps no shared buffer of the lost server's hardware type."""
     BUFFER_EMPTY = "buffer_empty"
@@ -65,7 +65,7 @@ class FailuresSnapshot:
 class Replacements:
     """A plan that swaps lost servers for spare ones, with a verdict for each lost server. L lost servers.
 
-    returned  number of earlier swaps that the plan takes back, because their MSB is lost
+    returned  number of earlier swaps that the plan takes back, because their domain is lost
     lost      (L,) int    rows of the snapshot's servers, in the order of the decisions
     verdict   (L,)        LossVerdict of each lost server
     """

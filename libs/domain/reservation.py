@@ -28,6 +28,9 @@ class CapacityUnit(StrEnum):
     COUNT = "count"
 
 
+RRU_MIN = 1e-6
+"""The least capacity of a reservation, and the least worth of a server, in RRU. Less is lost in the rounding of solves.
+"""
 CAPACITY_RRU_MAX = 1e12
 """Largest capacity of one reservation, in RRU."""
 SERVER_RRU_MAX = 1e6

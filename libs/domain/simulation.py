@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -54,9 +54,12 @@ class NewReservation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loss:
-    """The loss of a whole datacenter, MSB or rack."""
+    """The loss of a whole domain.
 
-    scope: Literal["datacenter", "msb", "rack"]
+    scope   datacenter, msb, rack, or a further kind, such as network_block
+    """
+
+    scope: str
     name: str
 
 
@@ -107,7 +110,7 @@ class WhatIf:
     """The assumed changes to a region, applied in the order of `imagine`.
 
     policy                  cost -> assumed value
-    lose                    places whose servers are down
+    lose                    domains whose servers are down
     remove_hardware_types   types whose servers are gone
     withdraw_racks          racks whose servers are gone
     power_limits            limits on power, at most one per domain; domains that are not named keep theirs

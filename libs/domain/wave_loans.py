@@ -27,6 +27,7 @@ class WaveLoans:
     rru          (L,) RRU   worth of the server to the borrower
     begins       (L,) int   wave in which the server joins: it counts from the next wave on; -1: it has joined already
     ends         (L,) int   wave in which it leaves; W: after the last wave; NEVER: its borrower cannot spare it
+    foretold     (L,) bool  the plan itself lends it; False: it was lent before
     """
 
     reservation: Ints = field(default_factory=_none)
@@ -34,6 +35,7 @@ class WaveLoans:
     rru: Floats = field(default_factory=lambda: np.zeros(0))
     begins: Ints = field(default_factory=_none)
     ends: Ints = field(default_factory=_none)
+    foretold: Bools = field(default_factory=lambda: np.zeros(0, bool))
 
     def __len__(self) -> int:
         return len(self.reservation)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from libs.domain.added_racks import with_added_racks
-from libs.domain.arrays import Bools
-from libs.domain.domain_kind import MSB_KIND
-from libs.domain.domain_limits import limits_table
+from libs.domain.arrays import Bools, Indices, Names
+from libs.domain.domain_kind import MSB_KIND, RACK
+from libs.domain.domain_limits import DATACENTER, MSB, limits_table
 from libs.domain.fleet import FleetSnapshot
 from libs.domain.power import Power, PowerLimit
-from libs.domain.reservation import CAPACITY_RRU_MAX, ReservationSpec
+from libs.domain.reservation import CAPACITY_RRU_MAX, RRU_MIN, ReservationSpec
 from libs.domain.reservation_rows import Reservations
 from libs.domain.resources import resources_table
 from libs.domain.simulation import Demand, Loss, NewRacks, PowerLimitChange, TrafficChange, UplinkLimitChange, WhatIf
@@ -97,7 +97,7 @@ def imagine(snapshot: FleetSnapshot, what_if: WhatIf, owned: Mapping[str, str]) 
             raise ImpossibleWhatIf(f"create[{k}].name: there is a reservation {new.name} by now")
         snapshot, _ = with_reservation(snapshot, new.name, new.spec)
     for k, loss in enumerate(what_if.lose):
-        snapshot = _without(snapshot, _lost(snapshot, loss, f"lose[{k}].name"))
+        snapshot = _without(snapshot, _lost(snapshot, loss, f"lose[{k}]"))
     types, racks = snapshot.hardware_types, snapshot.topology.racks
     for k, name in enumerate(what_if.remove_hardware_types):
         gone = _index(types, name, f"remove_hardware_types[{k}]", "hardware type")
@@ -129,21 +129,24 @@ def _with_demand(snapshot: FleetSnapshot, demand: Demand, owned: Mapping[str, st
         capacity[chosen] = demand.capacity_rru
     elif demand.scale is not None:
         capacity[chosen] *= demand.scale
-    if not ((capacity[chosen] > 0) & (capacity[chosen] <= CAPACITY_RRU_MAX)).all():
-        raise ImpossibleWhatIf(f"{field}: a capacity must be above 0 and at most {CAPACITY_RRU_MAX:g} RRU")
+    if not ((capacity[chosen] >= RRU_MIN) & (capacity[chosen] <= CAPACITY_RRU_MAX)).all():
+        raise ImpossibleWhatIf(f"{field}: a capacity must be from {RRU_MIN:g} to {CAPACITY_RRU_MAX:g} RRU")
     return replace(snapshot, reservations=replace(q, capacity_rru=capacity))
 
 
 def _lost(snapshot: FleetSnapshot, loss: Loss, field: str) -> Bools:
-    """Return a (S,) mask of the servers in the lost place."""
-    t = snapshot.topology
-    where: dict[str, tuple[Any, Callable[[], Any]]] = {
-        "datacenter": (t.datacenters, lambda: snapshot.server_datacenter),
-        "msb": (t.msbs, lambda: snapshot.server_msb),
-        "rack": (t.racks, lambda: snapshot.servers.rack),
+    """Return a (S,) mask of the servers in the lost domain."""
+    t, servers = snapshot.topology, snapshot.servers
+    where: dict[str, tuple[Names, Indices]] = {
+        DATACENTER: (t.datacenters, snapshot.server_datacenter),
+        MSB: (t.msbs, snapshot.server_msb),
+        RACK: (t.racks, servers.rack),
     }
+    where |= {kind.name: (kind.domains, servers.domain[:, j]) for j, kind in enumerate(t.kinds)}
+    if loss.scope not in where:
+        raise UnknownName(f"{field}.scope", "kind of domain", loss.scope, where)
     names, of = where[loss.scope]
-    return np.asarray(of() == _index(names, loss.name, field, loss.scope))
+    return np.asarray(of == _index(names, loss.name, f"{field}.name", loss.scope))
 
 
 def _without(snapshot: FleetSnapshot, gone: Bools) -> FleetSnapshot:

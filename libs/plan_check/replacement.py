@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from libs.domain.arrays import Bools, Indices, Ints
+from libs.domain.domain_kind import MSB_KIND
 from libs.domain.fleet import TargetPlan
 from libs.domain.replacement import FailuresSnapshot
 from libs.domain.violation import Violation
@@ -22,8 +23,9 @@ def check_replacements(failures: FailuresSnapshot, plan: TargetPlan) -> list[Vio
     a type as it gives. No reservation becomes short, or shorter, except a shared buffer. No reservation breaks a hard
     limit further.
 
-    It may also take such a swap back, if more than a quarter of the lost server's MSB is down. Then its reservation
-    must still hold its capacity while no other MSB is lost.
+    It may also take such a swap back, if more than a quarter of a domain of the lost server is down: of its MSB, or of
+    one whose loss its reservation survives. Then the reservation must still hold its capacity while no other domain is
+    lost.
     """
     servers, q = failures.fleet.servers, failures.fleet.reservations
     if plan.target.shape != servers.target.shape or plan.parent_plan_id != failures.fleet.target_plan_id:
@@ -49,11 +51,16 @@ def check_replacements(failures: FailuresSnapshot, plan: TargetPlan) -> list[Vio
 
 
 def _hard_hit(failures: FailuresSnapshot) -> Bools:
-    """Return the servers, (S,), in whose MSB more than a quarter of the servers are down."""
+    """Return the servers, (S,), of which a domain is more than a quarter down: their MSB, or one whose loss the
+    reservation that they left survives.
+    """
     fleet = failures.fleet
-    M = len(fleet.topology.msbs)
-    down = np.bincount(fleet.server_msb[~fleet.servers.available], minlength=M)
-    return np.asarray((4 * down > np.bincount(fleet.server_msb, minlength=M))[fleet.server_msb])
+    found = np.zeros(len(fleet.servers), bool)
+    for loss in fleet.losses:
+        every = np.bincount(loss.of, minlength=len(loss.domains))
+        down = np.bincount(loss.of[~fleet.servers.available], minlength=len(loss.domains))
+        found |= (4 * down > every)[loss.of] & (loss.survived_by(failures.swap_from) | (loss.kind == MSB_KIND))
+    return found
 
 
 def _servers(failures: FailuresSnapshot, bad: Bools) -> Iterator[Violation]:

@@ -32,6 +32,8 @@ def check_waves(moves: MovesToMake, promises: Promises, plan: WavePlan) -> list[
     - Servers that become free, or are needless by `MovesToMake`, leave at *survive* alone.
     - A lent server counts from the wave after the one in which it joins, and leaves as any other does. No reservation
       has more than SPARES_MAX of them at a time.
+    - With the servers that a plan lends to it in a wave, a reservation can give a server to another one: at *survive*,
+      or at *hold* if it could not do so without them.
     """
     W, loans = len(plan.seconds), plan.loans
     begun = loans.begins[loans.begins >= 0]
@@ -49,6 +51,7 @@ def check_waves(moves: MovesToMake, promises: Promises, plan: WavePlan) -> list[
     for k in range(W):
         if k == plan.approved:
             found += _left_out(moves, promises, np.flatnonzero(plan.wave >= k), _without(loans, held, k), guarded)
+        found += _of_no_use(moves, promises, plan, held, guarded, k)
         rows = order[ends[k] : ends[k + 1]]
         if plan.seconds[k] < moves.seconds[rows].max(initial=0.0):
             found.append(Violation(reason="TooShort", message=f"wave {k} is shorter than its longest move"))
@@ -150,19 +153,53 @@ def _many_loans(promises: Promises, plan: WavePlan, k: int) -> Iterator[Violatio
         yield Violation(reason="TooManyLoans", message=message, reservation=str(promises.name[r]))
 
 
+def _of_no_use(
+    moves: MovesToMake, promises: Promises, plan: WavePlan, held: Floats, guarded: Bools, k: int
+) -> Iterator[Violation]:
+    """Yield a violation for each reservation to which wave k lends servers, and that can give none with them.
+
+    held   (R, P) what the reservations hold before the wave
+    """
+    loans = plan.loans
+    new = np.flatnonzero(loans.foretold & (loans.begins == k))
+    if not len(new):
+        return
+    with_loans = held.copy()
+    np.add.at(with_loans, (loans.reservation[new, None], loans.domain[new]), loans.rru[new, None])
+    borrowers = np.unique(loans.reservation[new])
+    waits = guarded & moves.presses & ((plan.wave > k) | (plan.wave == NEVER)) & np.isin(moves.source, borrowers)
+    rows = np.flatnonzero(waits)
+    at_survive, at_hold, without = (
+        moves.source[rows[_may_leave(moves, promises, rows, holds, np.full(len(rows), survive))]]
+        for holds, survive in ((with_loans, True), (with_loans, False), (held, False))
+    )
+    for r in np.setdiff1d(borrowers, np.union1d(at_survive, np.setdiff1d(at_hold, without))):
+        message = f"the servers lent to {promises.name[r]} in wave {k} let none of its servers leave"
+        yield Violation(reason="OfNoUse", message=message, reservation=str(promises.name[r]))
+
+
 def _left_out(moves: MovesToMake, promises: Promises, rows: Ints, held: Floats, guarded: Bools) -> Iterator[Violation]:
     """Yield a violation for each move of `rows` that could go now, alone, at *hold* or at *survive*."""
     free = rows[~guarded[rows]]
     stuck = rows[guarded[rows]]
-    source = moves.source[stuck]
-    promise, before = promises.capacity_rru[source], held[source]
-    most = np.where(moves.yields[stuck], promises.granted_rru[source], np.inf)
-    after = before.copy()
-    after[np.arange(len(stuck))[:, None], moves.domain[stuck]] -= moves.leaves_rru[stuck, None]
-    may = np.ones(len(stuck), bool)
-    slack = ROUNDING * np.maximum(promise, promises.level(before, source, np.zeros(len(stuck), bool)))
-    for survive in (np.zeros(len(stuck), bool), ~moves.presses[stuck]):
-        floor = np.minimum(np.minimum(promise, most), promises.level(before, source, survive))
-        may &= promises.level(after, source, survive) >= floor - slack
+    may = _may_leave(moves, promises, stuck, held, ~moves.presses[stuck])
     for row in np.concatenate([free, stuck[may]]):
         yield Violation(reason="LeftOut", message=f"the move {row} could go earlier, or at all")
+
+
+def _may_leave(moves: MovesToMake, promises: Promises, rows: Ints, held: Floats, survive: Bools) -> Bools:
+    """Return whether each server of `rows` (N,) could leave alone at *hold*, and where `survive` (N,) at *survive* too.
+
+    held   (R, P) what the reservations hold before
+    """
+    N, source = len(rows), moves.source[rows]
+    promise, before = promises.capacity_rru[source], held[source]
+    most = np.where(moves.yields[rows], promises.granted_rru[source], np.inf)
+    after = before.copy()
+    after[np.arange(N)[:, None], moves.domain[rows]] -= moves.leaves_rru[rows, None]
+    may = np.ones(N, bool)
+    slack = ROUNDING * np.maximum(promise, promises.level(before, source, np.zeros(N, bool)))
+    for level in (np.zeros(N, bool), survive):
+        floor = np.minimum(np.minimum(promise, most), promises.level(before, source, level))
+        may &= promises.level(after, source, level) >= floor - slack
+    return may

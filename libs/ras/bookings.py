@@ -5,13 +5,13 @@ Pure. The region of a window is a snapshot, so admission decides on it like on t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
-from libs.domain.arrays import Bools
+from libs.domain.arrays import Bools, Indices
 from libs.domain.booking import BEYOND_HORIZON
 from libs.domain.calendar import Calendar, NewBooking, Windowed
 from libs.domain.fleet import FREE, FleetSnapshot
@@ -19,7 +19,7 @@ from libs.domain.policy import RegionPolicy
 from libs.domain.reservation import ROUNDING
 from libs.domain.verdict import Verdict
 from libs.domain.what_if import with_reservation
-from libs.domain.words import counted_are, moment
+from libs.domain.words import counted, counted_are, moment
 from libs.ras.admission import admit
 
 MAINTENANCE_S_MAX = 86400.0
@@ -115,25 +115,42 @@ def rebook(
 
 def booking_of(one: Windowed, row: int, verdict: Verdict) -> NewBooking:
     """Return the booking of a scheduled reservation, which is in row `row` of the verdict's plan."""
-    rows = np.zeros(0, np.int32) if verdict.plan is None else np.flatnonzero(verdict.plan.target == row)
-    is_promise = verdict.phase == "granted"
-    start = moment(one.spec.starts_at) if one.spec.starts_at is not None else "its start"
-    if is_promise:
-        joins = "It joins from {} on, and covers" if len(rows) == 1 else "They join from {} on, and cover"
-        message = f"{counted_are(len(rows), 'server')} booked for it. {joins.format(moment_of(one.window.from_s))} "
-        message += f"{one.spec.capacity_rru:g} RRU when it starts at {start}."
-    else:
-        booked = f"{counted_are(len(rows), 'server')} booked for it so far."
-        message = f"Its start at {start} is no promise: {verdict.message} {booked}"
+    rows = np.zeros(0, np.int32)
+    if verdict.plan is not None:
+        rows = np.flatnonzero(verdict.plan.target == row).astype(np.int32)
+    if verdict.phase != "granted":
+        return no_promise(one, rows, verdict.reason, verdict.message, verdict.numbers)
+    joins = "It joins from {} on, and covers" if len(rows) == 1 else "They join from {} on, and cover"
+    message = f"{counted_are(len(rows), 'server')} booked for it. {joins.format(moment_of(one.window.from_s))} "
+    message += f"{one.spec.capacity_rru:g} RRU when it starts at {_start(one)}."
     return NewBooking(
         reservation_id=one.reservation_id,
         name=one.name,
         generation=one.generation,
-        rows=rows.astype(np.int32),
-        is_promise=is_promise,
-        reason="Booked" if is_promise else verdict.reason,
+        rows=rows,
+        is_promise=True,
+        reason="Booked",
         message=message,
         numbers=verdict.numbers,
+    )
+
+
+def no_promise(one: Windowed, rows: Indices, reason: str, why: str, numbers: Mapping[str, float]) -> NewBooking:
+    """Return the booking of a scheduled reservation whose start is no promise.
+
+    rows   the servers that are kept for it all the same, as rows of the snapshot
+    why    the reason as a sentence
+    """
+    booked = f"{counted_are(len(rows), 'server')} booked for it so far."
+    return NewBooking(
+        reservation_id=one.reservation_id,
+        name=one.name,
+        generation=one.generation,
+        rows=rows,
+        is_promise=False,
+        reason=reason,
+        message=f"Its start at {_start(one)} is no promise: {why} {booked}",
+        numbers=numbers,
     )
 
 
@@ -145,7 +162,7 @@ def beyond_horizon(one: Windowed, policy: RegionPolicy, verdict: Verdict | None 
     assert one.spec.starts_at is not None
     horizon = timedelta(seconds=policy.booking_horizon_s)
     message = f"Starts at {moment(one.spec.starts_at)}, which is no promise yet: servers are booked for it from "
-    message += f"{moment(one.spec.starts_at - horizon)} on, {horizon / timedelta(days=1):g} days ahead."
+    message += f"{moment(one.spec.starts_at - horizon)} on, {counted(horizon / timedelta(days=1), 'day')} ahead."
     if verdict is not None:
         message += f" If it began now, it would be {verdict.phase}: {verdict.message}"
     return NewBooking(
@@ -163,6 +180,10 @@ def beyond_horizon(one: Windowed, policy: RegionPolicy, verdict: Verdict | None 
 def moment_of(seconds: float) -> str:
     """Return a time in seconds since 1970 as people read it, in UTC."""
     return moment(datetime.fromtimestamp(seconds, UTC))
+
+
+def _start(one: Windowed) -> str:
+    return moment(one.spec.starts_at) if one.spec.starts_at is not None else "its start"
 
 
 def _agreed(

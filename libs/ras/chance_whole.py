@@ -11,7 +11,7 @@ import numpy as np
 
 from libs.domain.arrays import Bools, Floats
 from libs.domain.failure_record import MsbLossRecord
-from libs.domain.msb_outlook import LossGround
+from libs.domain.loss_outlook import LossGround
 from libs.domain.reservation import ROUNDING
 
 

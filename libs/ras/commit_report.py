@@ -81,7 +81,7 @@ def _as_solved(snapshot: FleetSnapshot, score: Score) -> dict[str, object]:
     message = "The costs after count what is short at the commit; the gap and the costs before do not."
     if awaited:
         servers = f"{awaited:,} server{'s' if awaited > 1 else ''}"
-        message = f"The gap and the costs before count {servers} of a lost MSB as present; the costs after do not."
+        message = f"The gap and the costs before count {servers} of a lost domain as present; the costs after do not."
     return {
         "message": message,
         "total": score.total,

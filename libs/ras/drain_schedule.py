@@ -54,10 +54,10 @@ def _answer(ground: DrainGround, racks: Sequence[int]) -> MaintenanceAnswer:
     """Return what the rules of maintenance say to the drain of these racks together, with none under way."""
     region, total = ground.region, ground.region.rows_rru.sum(1)
     held = region.least(total)
-    asked = np.bincount(ground.rack_msb[racks], ground.servers[racks], len(region.msb)).astype(np.int64)
+    asked = np.bincount(ground.rack_msb[racks], ground.servers[racks], len(region.domain)).astype(np.int64)
     return may_begin(
         MaintenanceGround(
-            msb=region.msb,
+            msb=region.domain,
             servers=region.servers,
             in_maintenance=np.zeros_like(region.servers),
             down=region.down,
@@ -96,7 +96,7 @@ def _told(ground: DrainGround, starts_at: datetime, each: timedelta, racks: Sequ
     return DrainSlot(
         starts_at=starts_at,
         ends_at=starts_at + each,
-        msb=str(ground.region.msb[ground.rack_msb[racks[0]]]),
+        msb=str(ground.region.domain[ground.rack_msb[racks[0]]]),
         racks=tuple(str(ground.rack[k]) for k in racks),
         servers=int(ground.servers[racks].sum()),
     )

@@ -43,6 +43,8 @@ class ReservationEstimate:
     taken_servers          free servers that it gets
     missing_servers        further servers that it needs at least, if they are of `missing_hardware_type`
     missing_hardware_type  None: it needs none, or may use no type of the region
+    needs_solve            whether only a solve can tell which free servers would help it. Then it gets none here, and
+                           none is counted as missing
     spare_servers          servers that it could give back at least, if it is resized
     short_of               the resource or guest of which it is short at once, in words; None: it is short of its own
                            RRU, or not short
@@ -58,6 +60,7 @@ class ReservationEstimate:
     taken_servers: int
     missing_servers: int
     missing_hardware_type: str | None
+    needs_solve: bool
     spare_servers: int
     short_of: str | None
 
@@ -83,6 +86,7 @@ class Estimate:
     power_limits           number of all domains with a limit on power
     uplinks                the racks with a limit on their uplinks; None: there are none; `after` is as `at_once`
     taken_servers, missing_servers, spare_servers   sums over all reservations
+    needing_solve          number of all reservations with needs_solve. Above 0, `with_free` is an upper bound
     """
 
     now: Shortfall
@@ -96,6 +100,7 @@ class Estimate:
     uplinks: UplinksDifference | None
     taken_servers: int
     missing_servers: int
+    needing_solve: int
     spare_servers: int
 
 
@@ -117,7 +122,7 @@ def estimate(before: FleetSnapshot, imagined: FleetSnapshot) -> Estimate:
         with_free=np.where(given.short_rru > ROUNDING * q.capacity_rru, given.short_rru, 0.0),
     )
     resized = np.abs(q.capacity_rru - had) > _SAME_RRU
-    missing, kind = _missing(imagined, short.with_free)
+    missing, kind = _missing(imagined, np.where(given.unknown, 0.0, short.with_free))
     spare = _spare(imagined, shocked, stay, resized)
     rows = np.flatnonzero(resized | short.anywhere).astype(np.int32)
     loss = short.with_free - short.now
@@ -140,6 +145,7 @@ def estimate(before: FleetSnapshot, imagined: FleetSnapshot) -> Estimate:
                 taken_servers=int(given.taken[r].sum()),
                 missing_servers=int(missing[r]),
                 missing_hardware_type=str(imagined.hardware_types[kind[r]]) if missing[r] else None,
+                needs_solve=bool(given.unknown[r]),
                 spare_servers=int(spare[r]),
                 short_of=short_of(imagined, shocked, r) if short.at_once[r] else None,
             )
@@ -152,6 +158,7 @@ def estimate(before: FleetSnapshot, imagined: FleetSnapshot) -> Estimate:
         uplinks=compare_uplinks(before, imagined, stay),
         taken_servers=int(given.taken.sum()),
         missing_servers=int(missing.sum()),
+        needing_solve=int(given.unknown.sum()),
         spare_servers=int(spare.sum()),
     )
 

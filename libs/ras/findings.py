@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from libs.domain.arrays import Bools, Indices, Ints
+from libs.domain.domain_kind import MSB_KIND, one_of
 from libs.domain.finding import NewFinding
 from libs.domain.fleet import FleetSnapshot
 from libs.domain.guest import Guest, on_servers_of
@@ -15,6 +16,7 @@ from libs.domain.locality import domains_held, further_domains, preferring_kinds
 from libs.domain.reservation import Coverage
 from libs.domain.reservation_phase import ReservationPhase
 from libs.domain.resources import resources_in
+from libs.ras.awaited_losses import awaited_by_kind
 from libs.ras.helpful_servers import helpful_servers
 from libs.ras.shortage import describe_shortage, stock_of
 
@@ -32,7 +34,8 @@ def findings_of(
     the solve.
     """
     q = snapshot.reservations
-    ground = _Ground(snapshot, target, np.isin(snapshot.servers.id, free), stock_of(snapshot))
+    is_free = np.isin(snapshot.servers.id, free)
+    ground = _Ground(snapshot, target, is_free, stock_of(snapshot), awaited_by_kind(snapshot))
     row_of = {str(name): row for row, name in enumerate(q.name)}
     found = [_finding(ground, row, coverage[int(reservation_id)]) for row, reservation_id in enumerate(q.id)]
     further = further_domains(snapshot, target)
@@ -80,12 +83,14 @@ class _Ground:
     target  (S,) the committed targets
     free    (S,) servers that plans may count on
     stock   (T,) servers of each hardware type
+    awaits  row of a reservation -> kind of loss -> servers that it awaits
     """
 
     snapshot: FleetSnapshot
     target: Indices
     free: Bools
     stock: Ints
+    awaits: Mapping[int, Mapping[str, int]]
 
 
 def _finding(ground: _Ground, row: int, covered: Coverage, guest: Guest | None = None) -> NewFinding:
@@ -102,16 +107,17 @@ def _finding(ground: _Ground, row: int, covered: Coverage, guest: Guest | None =
         found = covered_finding(reservation_id, generation, capacity_rru, covered)
         return found if guest is None else replace(found, message=message)
     numbers = _numbers(capacity_rru, covered)
-    awaited = int((snapshot.servers.awaited & (snapshot.servers.target == row)).sum())
-    if awaited and covered.keeps(capacity_rru):
-        hours = snapshot.policy.rebuild_after_s / 3600
+    awaits = ground.awaits.get(row, {})
+    if awaits and covered.keeps(capacity_rru):
+        hours, awaited = snapshot.policy.rebuild_after_s / 3600, sum(awaits.values())
+        lost = " and of ".join(map(one_of, awaits))
         return NewFinding(
             reservation_id=reservation_id,
             observed_generation=generation,
             phase=ReservationPhase.DEGRADED,
-            reason="MsbAwaited",
-            message=f"{where}Its embedded buffer covers the loss of an MSB with {awaited} of its servers. It is "
-            f"rebuilt if the MSB is not back {hours:g} h after the loss (rebuild_after_s of the region's policy).",
+            reason="MsbAwaited" if [*awaits] == [MSB_KIND] else "DomainAwaited",
+            message=f"{where}Its embedded buffer covers the loss of {lost} with {awaited} of its servers. It is "
+            f"rebuilt if they are not back {hours:g} h after the loss (rebuild_after_s of the region's policy).",
             numbers={**numbers, "short_rru": covered.shortfall_rru, "awaited_servers": float(awaited)},
         )
     known = resources_in(q.resources[row], snapshot.resources)  # it may ask for another one since

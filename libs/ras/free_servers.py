@@ -23,11 +23,13 @@ class Handout:
     free        (T,) int      the servers of each hardware type that were free
     taken       (R, T) int    those that a reservation gets
     short_rru   (R,) RRU      the RRU that a reservation lacks in spite of them
+    unknown     (R,) bool     whether it is short and gets none because only a solve can tell which of them would help
     """
 
     free: Ints
     taken: Ints
     short_rru: Floats
+    unknown: Bools
 
 
 def hand_out(snapshot: FleetSnapshot, covered: Coverage) -> Handout:
@@ -52,7 +54,8 @@ def hand_out(snapshot: FleetSnapshot, covered: Coverage) -> Handout:
     unbound = np.flatnonzero((snapshot.servers.target < 0) & snapshot.servers.lasting).astype(np.int32)
     taken, short = np.zeros((len(q), T), np.int64), covered.shortfall.copy()
     simple = ~q.survives_loss_of.any(1) & ~q.limits_domains & ~q.asks_resources
-    lacking = np.flatnonzero((short > ROUNDING * q.capacity_rru) & simple)
+    is_short = short > ROUNDING * q.capacity_rru
+    lacking = np.flatnonzero(is_short & simple)
     fed = _fed(snapshot, unbound, np.asarray((q.rru[lacking] > 0).any(0)))
     cell = snapshot.server_msb[fed].astype(np.int64) * T + snapshot.servers.hardware_type[fed]
     stock = np.bincount(cell, minlength=M * T).reshape(M, T).tolist()
@@ -69,7 +72,7 @@ def hand_out(snapshot: FleetSnapshot, covered: Coverage) -> Handout:
             float(q.msb_limit_rru[r]),
         )
     free = np.bincount(snapshot.servers.hardware_type[unbound], minlength=T)
-    return Handout(free=free, taken=taken, short_rru=short)
+    return Handout(free=free, taken=taken, short_rru=short, unknown=is_short & ~simple)
 
 
 def _fed(snapshot: FleetSnapshot, rows: Indices, wanted: Bools) -> Indices:

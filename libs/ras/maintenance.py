@@ -18,7 +18,7 @@ from libs.domain.maintenance import (
 )
 from libs.domain.reservation import ROUNDING
 from libs.domain.unavailability import UnavailabilityEvent
-from libs.ras.msb_losses import MSB_LOST_SHARE
+from libs.ras.domain_losses import LOST_SHARE
 
 MSB_PARTS = 4
 """At most one MSB_PARTS-th of the servers of an MSB is in planned maintenance at a time (RAS, 3.3.1)."""
@@ -38,9 +38,9 @@ def maintenance_limit(servers: Ints) -> Ints:
 def lost_msbs(ground: MaintenanceGround) -> Bools:
     """Return for each MSB whether it counts as lost, (M,).
 
-    It does if more than MSB_LOST_SHARE of its servers are down, for any scope of the events (ADR 0011).
+    It does if more than LOST_SHARE of its servers are down, for any scope of the events (ADR 0011).
     """
-    return np.asarray(ground.down > MSB_LOST_SHARE * ground.servers)
+    return np.asarray(ground.down > LOST_SHARE * ground.servers)
 
 
 def may_begin(ground: MaintenanceGround, *, behind: int | None = None) -> MaintenanceAnswer:

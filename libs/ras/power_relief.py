@@ -9,7 +9,7 @@ import numpy as np
 from libs.domain.arrays import Indices
 from libs.domain.fleet import FleetSnapshot
 from libs.domain.power import PowerLimit
-from libs.domain.power_use import gains_w, joining_w, room_w, tight_kinds
+from libs.domain.power_use import by_limit, gains_w, joining_w, room_w, tight_kinds
 
 _SHOWN = 5
 
@@ -24,6 +24,18 @@ def without_power_limits(snapshot: FleetSnapshot) -> FleetSnapshot:
     return (
         snapshot if snapshot.power is None else replace(snapshot, power=replace(snapshot.power, limits=(), part=None))
     )
+
+
+def relieved_by_retirement(snapshot: FleetSnapshot) -> bool:
+    """Return whether servers that will be retired are bound below a limit that is exceeded. A plan may give them up,
+    and then less has to be freed. The program of a solve does not know which.
+    """
+    if snapshot.power is None or snapshot.power.part is not None:
+        return False
+    servers = snapshot.servers
+    saved_w = snapshot.power.gain_w[servers.hardware_type]
+    relief = by_limit(snapshot, np.where(servers.leaving & (servers.target >= 0), saved_w, 0.0))
+    return bool(((room_w(snapshot) < 0) & (relief > 0)).any())
 
 
 def full_limits(snapshot: FleetSnapshot, reservation: int, target: Indices) -> list[PowerLimit]:

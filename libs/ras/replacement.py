@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,8 +12,9 @@ from libs.domain.fleet import FREE, TargetPlan
 from libs.domain.locality import added_domains, preferring_kinds
 from libs.domain.loss_axis import LossAxis, loss_axis
 from libs.domain.replacement import FailuresSnapshot, LossVerdict, Replacements
+from libs.domain.reservation import ROUNDING
+from libs.ras.domain_losses import HOLD_S_MAX, lost_domains, suspected_domains
 from libs.ras.hard_limits import may_join
-from libs.ras.msb_losses import HOLD_S_MAX, lost_msbs, suspected_msbs
 from libs.ras.returned_spares import return_spares
 
 _TOLERANCE = 1e-9
@@ -20,8 +23,8 @@ _TOLERANCE = 1e-9
 def plan_replacements(failures: FailuresSnapshot) -> Replacements:
     """Replace lost servers by spare servers of the same hardware type, while their reservation is short. ADR 0011.
 
-    Servers of an MSB that may be about to be lost wait. Spares that were drawn for a lost MSB go back
-    (docs/designs/0028).
+    Servers of a domain that may be about to be lost wait, if an embedded buffer covers its loss. Spares that were drawn
+    for a lost domain go back (docs/designs/0028).
 
     The reservation of the higher class of priority comes first, and in a class the one that lacks the larger share of
     its capacity. A spare server is chosen by the cost of its place to the reservation: its MSB, and its domain of each
@@ -32,9 +35,9 @@ def plan_replacements(failures: FailuresSnapshot) -> Replacements:
     fleet = failures.fleet
     servers, q = fleet.servers, fleet.reservations
     (axis, domain), worth = loss_axis(fleet.losses, fleet.measures), fleet.shared_rru
-    with_place = failures.with_place | lost_msbs(failures)[fleet.server_msb]
-    target = servers.target.copy()
-    returned = return_spares(failures, target, with_place)
+    target, gone, suspected = servers.target.copy(), lost_domains(failures), suspected_domains(failures)
+    gone = replace(gone, msb=gone.msb | failures.with_place)
+    returned = return_spares(failures, target, gone)
     held = np.flatnonzero(servers.available & (target >= 0))
     value = axis.values_of(worth[target[held], servers.hardware_type[held]])
     load = np.zeros((len(q), axis.columns))
@@ -45,12 +48,16 @@ def plan_replacements(failures: FailuresSnapshot) -> Replacements:
     share = missing / np.maximum(q.capacity_rru[target[lost]], _TOLERANCE)
     lost = lost[np.lexsort((lost, -share, -q.priority[target[lost]]))]
     preferring = preferring_kinds(fleet)
-    held_back = suspected_msbs(failures)[fleet.server_msb] & (failures.down_s <= HOLD_S_MAX)
+    with_place, held_back = gone.of_survived(servers.target), suspected.of_survived(servers.target)
     verdicts: list[LossVerdict] = []
     for row in lost.tolist():
         r, kind = int(servers.target[row]), int(servers.hardware_type[row])
         lacks = bool(_missing(failures, axis, r, load[r][None])[0] > _TOLERANCE * max(1.0, float(q.capacity_rru[r])))
-        verdict = _refusal(failures, r, kind, lacks, bool(with_place[row]), bool(held_back[row]))
+        carries = axis.total_rru(load[r][None])[0] >= q.capacity_rru[r] * (1 - ROUNDING)
+        is_with_place = bool(gone.msb[row] or (with_place[row] and carries))
+        is_suspect = bool(suspected.msb[row] or (held_back[row] and carries))
+        is_held_back = is_suspect and bool(failures.down_s[row] <= HOLD_S_MAX)
+        verdict = _refusal(failures, r, kind, lacks, is_with_place, is_held_back)
         if verdict is None:  # few come so far, and only for them each server of the region is looked at
             there = spares[kind]
             usable = there[may_join(fleet, target, r, there, float(q.rru[r, kind]))] if len(there) else there

@@ -1,20 +1,21 @@
-"""Take back replacements of servers whose MSB turned out to be lost: the embedded buffer covers these (RAS, 3.3.1)."""
+"""Take back replacements of servers whose domain turned out to be lost: the embedded buffer covers it (RAS, 3.3.1)."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from libs.domain.arrays import Bools, Indices
+from libs.domain.arrays import Indices
 from libs.domain.replacement import FailuresSnapshot
 from libs.domain.reservation import ROUNDING
+from libs.ras.domain_losses import OfDomains
 from libs.ras.hard_limits import may_join
 
 
-def return_spares(failures: FailuresSnapshot, target: Indices, with_place: Bools) -> int:
+def return_spares(failures: FailuresSnapshot, target: Indices, gone: OfDomains) -> int:
     """Swap back, in `target` (S,), the lost and the spare servers of earlier plans. Return the number of swaps.
 
-    Only where the lost server was down before its plan, is down still, and was lost with its MSB, `with_place` (S,).
-    The reservation must still hold its capacity without the spare server, with nothing but the lost MSB missing. Its
+    Only where the lost server was down before its plan, is down still, and was lost with its domain: `gone`. The
+    reservation must still hold its capacity without the spare server, with nothing but the lost domain missing. Its
     hard limits, which may be newer than the earlier plan, must allow the lost server once it is up. Of the spare
     servers, those that have not joined go first, then those without containers.
     """
@@ -22,6 +23,7 @@ def return_spares(failures: FailuresSnapshot, target: Indices, with_place: Bools
     servers, q, worth = fleet.servers, fleet.reservations, fleet.shared_rru
     buffer = failures.buffer[servers.hardware_type]
     swapped = failures.swap > 0
+    with_place = gone.msb | gone.of_survived(np.where(target == buffer, failures.swap_from, target))
     lost = swapped & ~servers.available & (target == buffer) & with_place & (failures.down_s >= failures.swap_s)
     drawn = swapped & servers.available & ~with_place & (failures.swap_from == buffer) & (target != buffer)
     returned = 0

@@ -26,6 +26,7 @@ from libs.ras.bundle_limits import with_time
 from libs.ras.churn import Churn, divided, without_requests
 from libs.ras.evaluate import Score, coverage_of, evaluate
 from libs.ras.extraction import extract_targets
+from libs.ras.heard_plans import HeardPlans
 from libs.ras.loss_report import report_losses
 from libs.ras.phases.clock import Clock
 from libs.ras.phases.racks import NAME as RACKS
@@ -33,6 +34,7 @@ from libs.ras.phases.racks import spread_racks
 from libs.ras.phases.report import PhaseReport
 from libs.ras.phases.uplinks import NAME as UPLINKS
 from libs.ras.phases.uplinks import relieve_uplinks
+from libs.ras.power_relief import relieved_by_retirement
 from libs.ras.power_report import report_power
 from libs.ras.retiring_servers import give_up_leaving
 from libs.ras.server_classes import places_of
@@ -88,7 +90,19 @@ def plan_target_bindings(
     cancelled  returns whether to stop; the best plan so far is then the answer
     pool       solves parts of a relaxation and neighbourhoods; None: threads of this process
     """
-    return _Solve(snapshot, limits, seed, progress, cancelled, pool).run()
+    return _Solve(_repairing_lawfully(snapshot), limits, seed, progress, cancelled, pool).run()
+
+
+def _repairing_lawfully(snapshot: FleetSnapshot) -> FleetSnapshot:
+    """Return the snapshot with a policy that fixes first, if a hard limit is broken now.
+
+    Solvers repair limits before any goal. Without `fix_first`, nothing else keeps a plan from a repair that makes
+    reservations short, and such a plan may not be committed.
+    """
+    policy = snapshot.policy
+    if policy.fix_first or excess(snapshot, snapshot.servers.target) <= TOLERANCE:
+        return snapshot
+    return replace(snapshot, policy=replace(policy, fix_first=True))
 
 
 class _Solve:
@@ -123,7 +137,7 @@ class _Solve:
         with self._step("evaluation", say=False):
             score, stay = evaluate(self.snapshot, target), evaluate(self.snapshot, present)
             illegal = bool(check_churn(self.snapshot, target)) or beyond_w(self.snapshot, target).any()
-            if illegal or not self._is_better(target, score, stay):
+            if illegal or not self._is_better(target, score, present, stay):
                 target = present  # only the scores know racks; a tie keeps the present targets
         first = target
         target, phases = self._refined(target, budget)
@@ -134,10 +148,12 @@ class _Solve:
                 found.stopped_by is StoppedBy.OPTIMAL
                 and np.array_equal(first, target)
                 and self.zones is None
+                and not relieved_by_retirement(self.snapshot)
                 and abs(score.total_without_rack - lower_bound) <= PROVEN * max(1.0, score.total_without_rack)
             )
-            if self.zones is not None or budget is not None:
-                # the plan may keep servers outside the chosen domains, or beyond a limit that the budget keeps broken
+            if self.zones is not None or budget is not None or relieved_by_retirement(self.snapshot):
+                # the plan may keep servers outside the chosen domains, or beyond a limit that the budget keeps broken;
+                # and its program counts on no retiring server to bring a domain below its limit on power
                 least_penalty = min(least_penalty, score.penalty)
                 lower_bound = min(lower_bound, score.total_without_rack)
             covered = coverage_of(self.snapshot, target)
@@ -275,7 +291,8 @@ class _Solve:
             statement = state_region(
                 of or self.snapshot, zones=self.zones, churn_most=churn_most, may_exceed=may_exceed
             )
-        heard = _Heard(len({goal.priority for goal in statement.problem.goals}) if self.fix_first else 1, self._tell)
+        levels = len({goal.priority for goal in statement.problem.goals}) if self.fix_first else 1
+        heard = HeardPlans(levels, self._tell)
         with self._step("search", say=False):
             found = self._solved(statement, limits, heard, begin)
         self.step_s["build"] += found.build_s
@@ -319,11 +336,13 @@ class _Solve:
             pool=self.pool,
         )
 
-    def _is_better(self, target: Indices, score: Score, stay: Score) -> bool:
-        """Return whether the plan is better than the present targets: it breaks hard limits less, or costs less."""
-        present = excess(self.snapshot, self.snapshot.servers.target)
-        if abs(excess(self.snapshot, target) - present) > SAME * max(1.0, present):
-            return excess(self.snapshot, target) < present
+    def _is_better(self, target: Indices, score: Score, present: Indices, stay: Score) -> bool:
+        """Return whether the plan is better than `present` (S,), the present targets without the servers that leave
+        anyway: it breaks hard limits less, or costs less.
+        """
+        broken, least = excess(self.snapshot, target), excess(self.snapshot, present)
+        if abs(broken - least) > SAME * max(1.0, least):
+            return broken < least
         if self.fix_first and abs(score.penalty - stay.penalty) > SAME * max(1.0, stay.penalty):
             return score.penalty < stay.penalty
         return score.total < stay.total
@@ -378,24 +397,3 @@ def _ended(found: Result, phases: tuple[PhaseReport, ...]) -> str:
     cut = [phase.stopped_by for phase in phases if phase.stopped_by != "finished"]
     first = {StoppedBy.TIME: "time", StoppedBy.CANCELLED: "cancelled"}.get(found.stopped_by)
     return first or (cut[0] if cut else "finished")
-
-
-class _Heard:
-    """A listener that keeps the latest value and bound of every priority, and passes on their sums.
-
-    The values of one plan come one after the other, the last priority last. So sums are passed on only then: before,
-    values of two plans would be in one sum.
-    """
-
-    def __init__(self, levels: int, tell: Callable[[str, float, float], None]) -> None:
-        self._tell = tell
-        self._value = [math.nan] * levels
-        self._bound = [-math.inf] * levels
-
-    def __call__(self, progress: Progress) -> None:
-        """Record the value and bound of a priority. Pass on the sums once the last priority has its value."""
-        if progress.level:
-            self._value[progress.level - 1] = progress.value
-            self._bound[progress.level - 1] = progress.bound
-        if progress.level == len(self._value):
-            self._tell("search", sum(self._value), max(0.0, sum(self._bound)))

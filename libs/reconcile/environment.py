@@ -17,6 +17,8 @@ from pydantic_settings import (
     SettingsError,
 )
 
+from libs.domain.validation_words import without_library_words
+
 S = TypeVar("S", bound=BaseSettings)
 T = TypeVar("T")
 SECRETS_DIR = "PLIMSOLL_SECRETS_DIR"
@@ -85,7 +87,7 @@ def wrong_in_one_line(read: Callable[[], T]) -> T:
 
 def _reason(place: tuple[int | str, ...], kind: str, message: str) -> str:
     """Return what is wrong. `place` is empty if it is about several variables: then the message names them."""
-    said = message.removeprefix("Value error, ")
+    said = without_library_words(message)
     if not place:
         return said
     return f"{'.'.join(map(str, place))} {'is not set' if kind == 'missing' else f'is wrong: {said}'}"

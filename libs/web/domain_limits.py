@@ -10,8 +10,8 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 from libs.domain.domain_limits import DATACENTER, LIMITS, MSB, SERVERS_MAX, DomainLimit, meaningless_preference
 from libs.domain.region import Region
 from libs.store.platform.database import Transaction
-from libs.web.domain_kinds import wrong_kinds
-from libs.web.model import Number, RequestModel, ResponseModel, SomeName, Whole
+from libs.web.domain_kinds import PlaceKind, wrong_kinds
+from libs.web.model import Number, RequestModel, ResponseModel, Whole
 from libs.web.problems import FieldError
 
 _FIELD = "spec.domain_limits"
@@ -21,7 +21,7 @@ _Count = Annotated[Whole, Field(ge=1, le=SERVERS_MAX)]
 class DomainLimitIn(RequestModel):
     """Limits of a reservation for the domains of one kind. All are hard but domains_preferred."""
 
-    kind: SomeName = Field(description="datacenter, msb, or a further kind of the region, such as network_block")
+    kind: PlaceKind = Field(description="datacenter, msb, or a further kind of the region, such as network_block")
     domains_max: _Count | None = Field(
         default=None, description="Most domains of the kind that may hold its servers; solves choose which; null: any"
     )

@@ -7,7 +7,7 @@ from dataclasses import replace
 from libs.domain.region import Region
 from libs.domain.reservation import ReservationSpec
 from libs.store.capacity.followed_shares import load_followed, load_followed_shares, why_not_followed_now
-from libs.store.capacity.reservations import live_names
+from libs.store.capacity.reservations import load_owners
 from libs.store.fleet.present_classes import load_catalogue
 from libs.store.platform.database import Transaction
 from libs.web.names import unknown_name
@@ -49,7 +49,7 @@ def _with_shares(
         raise invalid(error)
     goes_on = before is not None and before.affinity_follows == other
     if not goes_on and load_followed(tx, region.region_id, other) is None:
-        known = live_names(tx, region.name) - {name}
+        known = load_owners(tx, region.name).keys() - {name}
         raise invalid(unknown_name("spec.affinity_follows", "reservation", other, known))
     shares = load_followed_shares(tx, region.region_id, other, survives_msb_loss=spec.survives_msb_loss)
     return replace(spec, affinity=shares or spec.affinity)

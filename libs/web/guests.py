@@ -5,7 +5,7 @@ from __future__ import annotations
 from libs.domain.guest import guest_fault
 from libs.domain.region import Region
 from libs.domain.reservation import ReservationKind, ReservationSpec
-from libs.store.capacity.reservations import live_names
+from libs.store.capacity.reservations import load_owners
 from libs.store.capacity.stacks import load_stack
 from libs.store.platform.database import Transaction
 from libs.web.names import unknown_name
@@ -31,7 +31,7 @@ def require_fitting_guests(
         return
     host = stack.host
     if spec.guest_of != name and (host is None or host.kind is not ReservationKind.GUARANTEED):
-        known = live_names(tx, region.name) - {name}
+        known = {other for other, its_owner in load_owners(tx, region.name).items() if its_owner == owner} - {name}
         raise invalid(unknown_name("spec.guest_of", "reservation", spec.guest_of, known))
     fault = stack.fault(name, owner, spec)
     if fault is not None:

@@ -11,6 +11,7 @@ from libs.domain.domain_kind import MSB_KIND
 from libs.domain.power import HEADROOM_MAX, WATTS_MAX
 from libs.store.fleet.known_names import known_domains, known_kinds, known_msbs
 from libs.store.platform.database import Transaction
+from libs.web.domain_kinds import PoweredKind
 from libs.web.model import Name, Number, RequestModel
 from libs.web.names import unknown_name
 from libs.web.problems import FieldError
@@ -21,7 +22,7 @@ Headroom = Annotated[Number, Field(ge=0, le=HEADROOM_MAX)]
 class LimitedDomainIn(RequestModel):
     """A domain, and the most that its servers may draw."""
 
-    kind: Name = Field(default=MSB_KIND, description="MSB, or a further kind of domain such as power_row")
+    kind: PoweredKind = Field(default=MSB_KIND, description="MSB, or a further kind of domain such as power_row")
     domain: Name = Field(description="Name of the domain")
     limit_w: Annotated[Number, Field(gt=0, le=WATTS_MAX)] = Field(description="W that the domain can feed")
 

@@ -18,6 +18,7 @@ from libs.domain.reservation import (
     MOVE_COST_MIN,
     PRIORITY_MAX,
     PRIORITY_MIDDLE,
+    RRU_MIN,
     SERVER_RRU_MAX,
     CapacityUnit,
     ReservationSpec,
@@ -29,7 +30,7 @@ from libs.web.resources import ResourceAmounts
 from libs.web.uplinks import GbitPerRru
 
 T = TypeVar("T")
-_Rru = Annotated[Number, Field(gt=0, le=SERVER_RRU_MAX)]
+_Rru = Annotated[Number, Field(ge=RRU_MIN, le=SERVER_RRU_MAX)]
 _Share = Annotated[Number, Field(ge=0, le=AFFINITY_SHARE_MAX)]
 _Limit = Annotated[Number, Field(gt=0, le=1)]
 
@@ -57,7 +58,7 @@ class SpecIn(RequestModel):
     In a resize, omitted fields keep their values.
     """
 
-    capacity_rru: Annotated[Number, Field(gt=0, le=CAPACITY_RRU_MAX)] | None = Field(
+    capacity_rru: Annotated[Number, Field(ge=RRU_MIN, le=CAPACITY_RRU_MAX)] | None = Field(
         default=None, description="Guaranteed RRU; after any one loss that survives_msb_loss and survives_loss_of name"
     )
     rru: Annotated[dict[SomeName, _Rru], Field(min_length=1, max_length=500)] | None = Field(

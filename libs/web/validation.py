@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 
+from libs.domain.validation_words import without_library_words
 from libs.web.patterns import WORDS
 from libs.web.problems import ERRORS_MAX, FieldError, Problem, invalid
 
@@ -41,12 +41,16 @@ async def refuse_unknown_query(request: Request) -> None:
 
 def _field_error(request: Request, detail: Mapping[str, Any]) -> FieldError:
     location, path = str(detail["loc"][0]), [str(part) for part in detail["loc"][1:]]
+    of_key = path[-1:] == ["[key]"]
+    path = path[:-2] if of_key else path
     if detail["type"] == "extra_forbidden":
         known = sorted(_properties(request, path[:-1]))
         return _unknown_field(".".join(path)[:300], location, path[-1], known)
     missing_body = location == "body" and not path and detail["type"] != "value_error"  # of a rule for the whole body
     words = WORDS.get(detail.get("ctx", {}).get("pattern", ""))
-    message = "a JSON object is required" if missing_body else words or _sentence(str(detail["msg"]))
+    message = "a JSON object is required" if missing_body else words or without_library_words(str(detail["msg"]))
+    if of_key:
+        message = f"a name in it {message}"
     return FieldError(field=".".join(path)[:300] or location, location=location, code=detail["type"], message=message)
 
 
@@ -60,16 +64,6 @@ def _unknown_field(field: str, location: str, name: str, known: Sequence[str]) -
         message=f"no such field: {hint}",
         known=near or list(known),
     )
-
-
-_OF_PYTHON = re.compile(r"^(Value error, |Input (?=should )|[A-Z][a-z]+ (?=should have ))| after validation, not .*$")
-
-
-def _sentence(message: str) -> str:
-    """Return Pydantic's message without the words of Python: "Value error, ...", "Input should be ...", or "Dictionary
-    should have at least 1 item after validation, not 0".
-    """
-    return _OF_PYTHON.sub("", message).replace("Field required", "is required")
 
 
 def _operation(request: Request) -> dict[str, Any]:
@@ -103,6 +97,8 @@ def _resolve(level: Sequence[Schema], schemas: Mapping[str, Schema]) -> Iterator
 def _children(schema: Schema, part: str) -> Iterator[Schema]:
     if part in schema.get("properties", {}):
         yield schema["properties"][part]
+    elif "patternProperties" in schema:  # an object by names of a form
+        yield from schema["patternProperties"].values()
     elif isinstance(schema.get("additionalProperties"), dict):
         yield schema["additionalProperties"]
     elif part.isdigit() and "items" in schema:

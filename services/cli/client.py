@@ -6,6 +6,8 @@ import math
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from types import MappingProxyType
 from typing import Any
 
 import httpx
@@ -192,15 +194,29 @@ class Client:
 
 
 class ApiProblem(CliFailure):
-    """A problem document: its sentence, and the wrong fields. `said` is the sentence alone."""
+    """A problem document: its sentence, and the wrong fields. `said` is the sentence alone.
 
-    def __init__(self, response: httpx.Response) -> None:
+    options   field -> what the person gave for it; another field keeps its name
+    """
+
+    def __init__(self, response: httpx.Response, options: Mapping[str, str] = MappingProxyType({})) -> None:
         problem = _problem(response)
+        self.response = response
         self.code = str(problem.get("code", response.status_code))
-        fields = [f"  {error['field']}: {error['message']}" for error in problem.get("errors", [])]
+        wrong = [f"  {options.get(error['field'], error['field'])}: {error['message']}" for error in problem["errors"]]
+        fields = [*dict.fromkeys(wrong)]  # one option may fill several fields
         said = problem["title"] if fields else problem.get("detail") or problem["title"]
         self.said = str(said)
         super().__init__("\n".join([f"{said}{_where_to_look(self.code, said)} ({self.code})", *fields]))
+
+
+@contextmanager
+def named_by_options(options: Mapping[str, str]) -> Iterator[None]:
+    """Name the wrong fields of a request by what the person gave: field -> option. Others keep their names."""
+    try:
+        yield
+    except ApiProblem as problem:
+        raise ApiProblem(problem.response, options) from None
 
 
 def _where_to_look(code: str, detail: str) -> str:
@@ -218,8 +234,8 @@ def _where_to_look(code: str, detail: str) -> str:
 def _problem(response: httpx.Response) -> Mapping[str, Any]:
     if "json" in response.headers.get("content-type", ""):
         document: Mapping[str, Any] = response.json()
-        return document
-    return {"title": f"the platform answered {response.status_code}: {response.text[:200]}"}
+        return {"errors": [], **document}
+    return {"title": f"the platform answered {response.status_code}: {response.text[:200]}", "errors": []}
 
 
 def _not_finite(part: object, field: str = "") -> Iterator[tuple[str, float]]:

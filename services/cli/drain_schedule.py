@@ -21,6 +21,14 @@ def drain_schedule(
     region: RegionOption,
     rack: Annotated[list[str] | None, typer.Option(help="a rack to drain; repeatable")] = None,
     msb: Annotated[list[str] | None, typer.Option(help="an MSB of which to drain all racks; repeatable")] = None,
+    domain: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KIND:DOMAIN",
+            help="a domain of any kind but datacenters, such as network_block:block-03, of which to drain all racks; "
+            "repeatable",
+        ),
+    ] = None,
     each: Annotated[str, typer.Option(metavar=DURATION, help="how long one drain takes")] = "4h",
     within: Annotated[str, typer.Option(metavar=DURATION, help="the time in which all should be done")] = "7d",
     at: Annotated[
@@ -34,6 +42,7 @@ def drain_schedule(
         f"/v1/regions/{quote(region, safe='')}/drain-schedule",
         rack=rack or None,
         msb=msb or None,
+        domain=domain or None,
         hours_each=duration_s("--each", each) / 3600,
         within_hours=duration_s("--within", within) / 3600,
         starts_at=None if at is None else moment("--at", at),

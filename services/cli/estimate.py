@@ -9,7 +9,8 @@ from services.cli.output import Output, plural, print_json, print_rows, say, std
 from services.cli.simulated_limits import show_power, show_uplinks
 
 _SHOWN_MAX = 20
-_MOMENTS = {"now": "now", "at once": "at_once", "with free servers": "with_free"}
+_UNKNOWN = {"short_rru_with_free": "unknown without a solve", "taken_servers": None, "missing_servers": None}
+"""Cells of a reservation of which only a solve can tell which free servers would help it."""
 _RESERVATION = {
     "RESERVATION": "reservation",
     "CAPACITY": "capacity_rru_now",
@@ -38,10 +39,13 @@ def show_estimate(found: Json, output: Output) -> None:
     if output is Output.JSON:
         print_json(found)
         return
-    rows = [{"when": words, **found[name]} for words, name in _MOMENTS.items()]
+    with_free = "with free servers" + (", at most" if found["needing_solve"] else "")
+    moments = {"now": "now", "at once": "at_once", with_free: "with_free"}
+    rows = [{"when": words, **found[name]} for words, name in moments.items()]
     print_rows(rows, {"WHEN": "when", "RESERVATIONS SHORT": "reservations_short", "RRU SHORT": "shortfall_rru"})
     stdout.print()
-    print_rows(found["reservations"][:_SHOWN_MAX], _RESERVATION)
+    shown = [one | (_UNKNOWN if one["needs_solve"] else {}) for one in found["reservations"][:_SHOWN_MAX]]
+    print_rows(shown, _RESERVATION)
     tell_short_of({one["reservation"]: one["short_of"] for one in found["reservations"] if one["short_of"]})
     more = found["reservations_affected"] - min(_SHOWN_MAX, len(found["reservations"]))
     if more:

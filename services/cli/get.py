@@ -20,12 +20,16 @@ from services.cli.output import Output, OutputOption, note, plural, print_docume
 OF_REGION = {
     Noun.IMPORTS: "items",
     Noun.MSB_LOSSES: "items",
+    Noun.DOMAIN_LOSSES: "items",
     Noun.CHANCES: "items",
     Noun.SPARES: "items",
     Noun.SERVER_COUNTS: "items",
     Noun.SUPPLY: "hardware_types",
 }
 """Nouns that are listed per region, below /v1/regions/NAME -> the field of the list."""
+
+LIMITED = {Noun.DOMAIN_LOSSES: 1000}
+"""Nouns whose lists have one page -> the most items that the API puts on it. The worst come first."""
 
 NAMED = {Noun.RESERVATIONS: "reservation_id", Noun.SERVERS: "server_id"}
 """Nouns with names that may repeat, and may be digits -> the field of their id."""
@@ -74,6 +78,8 @@ def get(
         document = _one(client, noun, identifier, filters)
         (print_json if output is Output.JSON else print_document)(document)
         return
+    if noun in LIMITED:
+        filters.setdefault("limit", str(min(limit + 1, LIMITED[noun])))
     found = list(islice(_items(client, noun, filters), limit + 1))
     items = found[:limit]
     if output is Output.JSON:

@@ -12,6 +12,8 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from libs.domain.validation_words import without_library_words
+
 Commands = Mapping[str, tuple[str, str]]
 """Commands by name: the place, `module:function` or `module:app`, and the sentence in --help."""
 
@@ -65,9 +67,7 @@ def _import(name: str, place: str) -> TyperCommand | TyperGroup:
     assert isinstance(command, TyperCommand | TyperGroup)
     command.name = name
     for parameter in _parameters(command):
-        descriptor = parameter.type_descriptor
-        if descriptor.annotation is float and descriptor.parameter_info.parser is None:
-            parameter.process_value = partial(_number, parameter, parameter.process_value)
+        parameter.process_value = partial(_value, parameter, parameter.process_value)
     return command
 
 
@@ -78,14 +78,24 @@ def _parameters(command: Any) -> Iterator[Any]:
         yield from _parameters(inner)
 
 
-def _number(parameter: Any, process: Callable[[Any, Any], Any], ctx: Any, value: Any) -> Any:
-    """Return the number of an option. Refuse nan: it is neither below a minimum nor above a maximum, so the message of
-    a bound would say nothing of it.
+def _value(parameter: Any, process: Callable[[Any, Any], Any], ctx: Any, value: Any) -> Any:
+    """Return the value of an option or argument. Say in our own words that it is wrong.
+
+    nan is refused here: it is neither below a minimum nor above a maximum, so the message of a bound would say nothing
+    of it.
     """
-    try:
-        is_nan = math.isnan(float(value))
-    except (TypeError, ValueError):
-        is_nan = False  # a value that is absent, or that is no number, is for `process`
-    if is_nan:
+    descriptor = parameter.type_descriptor
+    if descriptor.annotation is float and descriptor.parameter_info.parser is None and _is_nan(value):
         raise typer.BadParameter(f"{value} is no number: write one such as 1.5", ctx=ctx, param=parameter)
-    return process(ctx, value)
+    try:
+        return process(ctx, value)
+    except typer.BadParameter as error:
+        error.message = without_library_words(error.message)
+        raise
+
+
+def _is_nan(value: Any) -> bool:
+    try:
+        return math.isnan(float(value))
+    except (TypeError, ValueError):
+        return False  # a value that is absent, or that is no number

@@ -27,6 +27,7 @@ class Noun(StrEnum):
     URGENT_DEPARTURES = "urgent-departures"
     IMPORTS = "imports"
     MSB_LOSSES = "msb-losses"
+    DOMAIN_LOSSES = "domain-losses"
     CHANCES = "chances"
     SPARES = "spares"
     SERVER_COUNTS = "server-counts"

@@ -186,7 +186,7 @@ def text_of(value: object) -> str:
     if isinstance(value, float) and 0.99 < value < 1:
         return f"{min(value, 0.99999):.5f}".rstrip("0")  # 0.9998 is a share that must not read 1
     if isinstance(value, float) and _RESIDUE < abs(value) < 1:
-        return f"{value:.3g}"
+        return f"{value:.4g}"  # sentences have as many digits
     if isinstance(value, float):
         return "0" if abs(value) <= _RESIDUE else f"{value:,.2f}".rstrip("0").rstrip(".")
     if isinstance(value, str) and _TIME.fullmatch(value):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 from urllib.parse import quote
 
@@ -9,7 +10,10 @@ import typer
 
 from services.cli.client import Client, Json
 from services.cli.output import Output, OutputOption, note, print_document, print_json, say
-from services.cli.specs import number_of
+from services.cli.specs import number_of, refuse_twice
+
+_SWITCH = {"true": True, "false": False, "yes": True, "no": False}
+"""How a switch is written. Tables show yes and no."""
 
 
 def policy(
@@ -27,7 +31,7 @@ def policy(
     path = f"/v1/regions/{quote(region, safe='')}"
     before = found = client.get(path)
     if change:
-        body: Json = {"policy": dict(setting(text) for text in change)}
+        body: Json = {"policy": settings(change, "--set")}
         body |= {} if reason is None else {"reason": reason}
         found = client.patch(path, body, generation=before["generation"])
         _tell_ended(before, found)
@@ -61,12 +65,13 @@ def note_ended_rollout(number: int) -> None:
     note(f"This ended roll-out {number}, which started from the policy before: `plimsoll rollout show` has it.")
 
 
-def setting(text: str) -> tuple[str, bool | float]:
-    """Parse NAME=VALUE. Raises BadParameter with an example of the form."""
-    form = "NAME=VALUE, such as buffer_cost=8 or fix_first=false"
-    name, separator, value = text.partition("=")
-    if not separator:
-        raise typer.BadParameter(f"{text!r}: write {form}", param_hint="--set")
-    if value in ("true", "false"):
-        return name, value == "true"
-    return name, number_of(value, float, "--set", form)
+def settings(texts: Sequence[str], option: str) -> dict[str, bool | float]:
+    """Parse NAME=VALUE, each name once. Raises BadParameter with an example of the form."""
+    form, found = "NAME=VALUE, such as buffer_cost=8 or fix_first=false", dict[str, bool | float]()
+    for text in texts:
+        name, _, value = text.partition("=")
+        if not name or name == text:
+            raise typer.BadParameter(f"{text!r}: write {form}", param_hint=option)
+        refuse_twice(name, found, option)
+        found[name] = _SWITCH[value] if value in _SWITCH else number_of(value, float, option, form)
+    return found

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import typer
 
-from services.cli.client import Client
+from services.cli.client import Client, named_by_options
 from services.cli.failure import CliFailure
 from services.cli.output import Output, OutputOption, percent, plural, print_document, print_json, print_rows, say
 
@@ -27,6 +27,8 @@ _COLUMNS = {
     "HEADROOM": "headroom",
     "FREE KW": "free_kw",
 }
+_MSB = "MSB"
+_GIVEN = {"domain": "domain", "kind": "--kind", "limit_w": "--watts", "headroom": "--headroom"}
 _TYPES_MAX = 5
 Region = Annotated[str, typer.Argument(envvar="PLIMSOLL_REGION", help="the region's name")]
 Why = Annotated[str | None, typer.Option(help="why; for the audit trail")]
@@ -44,7 +46,7 @@ def limit(
     domain: Annotated[str, typer.Argument(help="the name of an MSB, or of a domain of another kind")],
     watts: Annotated[float | None, typer.Option(metavar="W", help="W that the domain can feed")] = None,
     headroom: Annotated[float | None, typer.Option(metavar="SHARE", help="share of it that plans keep free")] = None,
-    kind: Annotated[str, typer.Option(help="the kind of domain, such as power_row")] = "MSB",
+    kind: Annotated[str, typer.Option(help="the kind of domain, such as power_row")] = _MSB,
     lift: Annotated[bool, typer.Option("--lift", help="set no limit on this domain")] = False,
     reason: Why = None,
     output: OutputOption = Output.TABLE,
@@ -52,6 +54,7 @@ def limit(
     """Set or lift the limit of one domain. The other limits of the region stay."""
     if lift == (watts is not None or headroom is not None):
         raise typer.BadParameter("give either --lift, or --watts and --headroom")
+    kind = _MSB if kind.lower() == _MSB.lower() else kind
     client = Client.connect()
     found = client.get(_path(region))
     others = [one for one in found["limits"] if (one["kind"], one["domain"]) != (kind, domain)]
@@ -64,7 +67,10 @@ def limit(
             kept | ({} if watts is None else {"limit_w": watts}) | ({} if headroom is None else {"headroom": headroom})
         )
     body = {"limits": others} | ({} if reason is None else {"reason": reason})
-    _print(client.put(_path(region), body, generation=found["generation"]), output)
+    given = {} if lift else {f"limits.{len(others) - 1}.{field}": option for field, option in _GIVEN.items()}
+    with named_by_options(given):
+        set_limits = client.put(_path(region), body, generation=found["generation"])
+    _print(set_limits, output)
 
 
 @app.command("type")

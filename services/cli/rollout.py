@@ -10,7 +10,7 @@ import typer
 from services.cli.client import Client, Json
 from services.cli.failure import CliFailure
 from services.cli.output import Output, OutputOption, plural, print_document, print_json, print_rows, say, text_of
-from services.cli.policy import setting
+from services.cli.policy import settings
 
 _SHOWN_MAX = 10
 RegionArgument = Annotated[str, typer.Argument(help="the region's name")]
@@ -37,7 +37,7 @@ def start(
     """Start a roll-out: each solve of the region is from now on solved with the new policy too, and changes nothing."""
     client = Client.connect()
     generation = client.get(f"/v1/regions/{quote(region, safe='')}")["generation"]
-    body = {"region": region, "policy": dict(setting(text) for text in change), "reason": reason}
+    body = {"region": region, "policy": settings(change, "--set"), "reason": reason}
     _print(client.post("/v1/policy-rollouts", body, generation=generation), output)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
 import typer
 
@@ -11,7 +11,7 @@ from services.cli.client import Client, Json
 from services.cli.estimate import show_estimate, tell_short_of
 from services.cli.failure import CliFailure
 from services.cli.output import Output, OutputOption, percent, plural, print_json, print_rows, say, stderr, stdout
-from services.cli.policy import note_ended_rollout
+from services.cli.policy import note_ended_rollout, settings
 from services.cli.simulated_limits import show_power, show_uplinks
 from services.cli.specs import number_of
 
@@ -55,6 +55,14 @@ def simulate(
     ] = None,
     policy: Annotated[
         list[str] | None, typer.Option("--policy", metavar="COST=VALUE", help="another cost, such as buffer_cost=8")
+    ] = None,
+    lose: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--lose",
+            metavar="[KIND:]DOMAIN",
+            help="an MSB that is down, or a domain of this kind, such as network_block:block-03",
+        ),
     ] = None,
     lose_msb: Annotated[list[str] | None, typer.Option("--lose-msb", metavar="MSB")] = None,
     lose_datacenter: Annotated[list[str] | None, typer.Option("--lose-datacenter", metavar="DATACENTER")] = None,
@@ -107,16 +115,19 @@ def simulate(
         raise typer.BadParameter("name the region, or a simulation with --apply", param_hint="REGION")
     body: Json = {
         "region": region,
-        "policy": {name: _cost(value) for name, value in _pairs(policy, "--policy", str)} or None,
+        "policy": settings(policy or (), "--policy") or None,
         "demand": [
             *({"reservation": name, "capacity_rru": value} for name, value in _pairs(demand, "--demand", float)),
             *(_scaled(text) for text in scale or ()),
             *({"owner": name, "scale": value} for name, value in _pairs(scale_owner, "--scale-owner", float)),
         ],
         "lose": [
-            {"scope": scope, "name": name}
-            for scope, names in (("msb", lose_msb), ("datacenter", lose_datacenter), ("rack", lose_rack))
-            for name in names or ()
+            *(_lost(text) for text in lose or ()),
+            *(
+                {"scope": scope, "name": name}
+                for scope, names in (("msb", lose_msb), ("datacenter", lose_datacenter), ("rack", lose_rack))
+                for name in names or ()
+            ),
         ],
         "add_racks": [_racks(text) for text in add_rack or ()],
         "remove_hardware_types": list(remove_type or ()),
@@ -251,9 +262,23 @@ def _racks(text: str) -> Json:
     return {"msb": parts[0], "hardware_type": parts[1], "servers_per_rack": servers, "racks": racks}
 
 
+def _lost(text: str) -> Json:
+    kind, domain = _domain(text)
+    if not domain:
+        form = "[KIND:]DOMAIN, such as msb-03 or network_block:block-03"
+        raise typer.BadParameter(f"{text!r}: write {form}", param_hint="--lose")
+    return {"scope": kind or "msb", "name": domain}
+
+
+def _domain(text: str) -> tuple[str, str]:
+    """Return the kind of [KIND:]DOMAIN, or "", and the domain."""
+    kind, colon, domain = text.partition(":")
+    return (kind, domain) if colon else ("", text)
+
+
 def _power_limit(text: str) -> Json:
     place, _, figures = text.rpartition("=")
-    kind, _, domain = place.partition(":") if ":" in place else ("", "", place)
+    kind, domain = _domain(place)
     watts, colon, headroom = figures.partition(":")
     form = "[KIND:]DOMAIN=W[:HEADROOM], such as msb-003=900000:0.1 or power_row:row-7=180000"
     if not domain:
@@ -277,12 +302,6 @@ def _named(text: str, option: str, form: str) -> tuple[str, str]:
     if equals and not name:  # a variable of a script was empty, which must not mean all
         raise typer.BadParameter(f"{text!r}: write {form}", param_hint=option)
     return name, value
-
-
-def _cost(text: str) -> Any:
-    if text in ("true", "false"):
-        return text == "true"
-    return number_of(text, float, "--policy", "COST=VALUE, such as buffer_cost=8 or fix_first=false")
 
 
 def _pairs(texts: Sequence[str] | None, option: str, convert: Callable[[str], T]) -> list[tuple[str, T]]:

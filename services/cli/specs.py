@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import wraps
 from typing import Annotated, Any, TypeVar
 
@@ -248,16 +248,23 @@ def _pairs(texts: Sequence[str] | None, option: str, convert: Callable[[str], T]
     """Parse all NAME=VALUE of an option. Raises BadParameter with an example of the form."""
     if not texts:
         return None
-    found = {}
+    found: dict[str, T] = {}
     for text in texts:
         name, _, value = text.rpartition("=")
         try:
             if not name:
                 raise ValueError
+            refuse_twice(name, found, option)
             found[name] = convert(value)
         except ValueError:
             raise typer.BadParameter(f"{text!r}: write {_FORMS[option]}", param_hint=option) from None
     return found
+
+
+def refuse_twice(name: str, found: Collection[str], option: str) -> None:
+    """Raise BadParameter if an option has given `name` already: one of its two values would be lost."""
+    if name in found:
+        raise typer.BadParameter(f"{name!r} is given twice: give it one value", param_hint=option)
 
 
 def number_of(text: str, convert: Callable[[str], T], option: str, form: str) -> T:

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import typer
 
-from services.cli.client import Client
+from services.cli.client import Client, named_by_options
 from services.cli.failure import CliFailure
 from services.cli.output import Output, OutputOption, plural, print_json, print_rows, say
 
@@ -52,7 +52,9 @@ def limit(
     body: dict[str, Any] = {"limits": {name: one for name, one in (limits | named).items() if one is not None}}
     body |= {} if rack or lift else {"others_gbit": gbit}
     body |= {} if reason is None else {"reason": reason}
-    _print(client.put(_path(region), body, generation=found["generation"]), output)
+    with named_by_options({"others_gbit": "--gbit"} | {f"limits.{name}": f"--gbit of {name}" for name in named}):
+        set_limits = client.put(_path(region), body, generation=found["generation"])
+    _print(set_limits, output)
 
 
 def _path(region: str) -> str:

@@ -16,14 +16,15 @@ from libs.domain.arrays import Floats
 from libs.domain.move import RunningMove
 from libs.domain.moves_snapshot import MovesSnapshot
 from libs.domain.spare import SPARES_MAX, IdleServers, Loan, LoanAct, loan_s
+from libs.domain.waves import NONE
 from libs.ras.waves.departures import Departures
 from libs.ras.waves.guard import Guard
-from libs.ras.waves.spares import IdleKinds, Worth, choose_spares, room_of_buffers
+from libs.ras.waves.spares import IdleKinds, Leaver, choose_spares, in_turn
 
 
 def waiting_by_reservation(
     snapshot: MovesSnapshot, blocked: Sequence[int], held_back: Sequence[RunningMove]
-) -> Mapping[int, list[Worth]]:
+) -> Mapping[int, list[Leaver]]:
     """Return the servers that wait to leave a reservation for another one: rows of `snapshot.waiting`, and running
     moves.
 
@@ -31,20 +32,20 @@ def waiting_by_reservation(
     lent server does not wait for another one once its loan is over.
     """
     waiting = snapshot.waiting
-    found: defaultdict[int, list[Worth]] = defaultdict(list)
+    found: defaultdict[int, list[Leaver]] = defaultdict(list)
     for move in held_back:
         if snapshot.presses(move):
-            found[move.from_reservation_id or 0].append((move.place, move.leaves_rru))
+            found[move.from_reservation_id or 0].append(Leaver(move.place, move.leaves_rru, snapshot.yields(move)))
     rows = np.array(blocked, np.int64)
-    rows = rows[snapshot.pressing[rows]]
+    rows, yielding = rows[snapshot.pressing[rows]], snapshot.yielding
     for row in rows.tolist():
-        found[int(waiting.current_id[row])].append(waiting.worth(row))
+        found[int(waiting.current_id[row])].append(Leaver(*waiting.worth(row), bool(yielding[row])))
     return found
 
 
 def lend(
     snapshot: MovesSnapshot,
-    waiting: Mapping[int, list[Worth]],
+    waiting: Mapping[int, list[Leaver]],
     guard: Guard,
     departures: Departures,
     loan_s_max: float | None,
@@ -55,8 +56,6 @@ def lend(
 
     A reservation that kept a server to the end of its loan borrows no other until that server has left. One that is
     down does not count: it helps its borrower no more than a server that was never lent.
-
-    Servers of shared buffers, which replace lost servers, are lent only if free ones alone do not help.
     """
     idle = snapshot.idle
     if idle is None or not len(idle.id):
@@ -68,15 +67,11 @@ def lend(
         if spare.recalled_at is not None and spare.is_late(now) and spare.is_up
     }
     stock, loans = _Stock(idle), list[Loan]()
-    for r in sorted(waiting):
+    for r in in_turn(guard, waiting):
         most = SPARES_MAX - present[r]
-        if most <= 0 or r in late or not departures.is_idle(r) or not stock.has_any:
+        if most <= 0 or r in late or not departures.is_idle(r) or not stock.kinds.number.any():
             continue
-        rru = stock.rru_for(r)
-        chosen = choose_spares(guard, r, waiting[r], stock.of_use(rru, buffers=False), most=most)
-        if not chosen:
-            few = min([most, *stock.room_of(rru)])
-            chosen = choose_spares(guard, r, waiting[r], stock.of_use(rru, buffers=True), most=few)
+        chosen = choose_spares(guard, r, waiting[r], stock.kinds, stock.rru_for(r), most=most)
         until = now + timedelta(seconds=loan_s(snapshot.foretold_s.get(r), loan_s_max))
         for row in stock.take(chosen):
             server_id, generation = int(idle.id[row]), int(idle.generation[row])
@@ -90,23 +85,19 @@ class _Stock:
     """The idle servers that are not lent yet. Those of one place, hardware type and shared buffer are of one kind."""
 
     def __init__(self, idle: IdleServers) -> None:
-        self._idle, self._room = idle, Counter(idle.room)
+        self._idle = idle
         kinds = np.column_stack([idle.place, idle.hardware_type_id, idle.buffer_id])
         kinds, first, kind = np.unique(kinds, axis=0, return_index=True, return_inverse=True)
         by_preference = np.argsort(first)
         kinds = kinds[by_preference]
-        self._place, self._type, self._buffer = kinds[:, :-2], kinds[:, -2], kinds[:, -1]
+        self._type, buffer = kinds[:, -2], kinds[:, -1]
         place = np.empty(len(first), np.int64)
         place[by_preference] = np.arange(len(first))
         self._rows: list[list[int]] = [[] for _ in first]
         for row, k in enumerate(place[kind.reshape(-1)].tolist()):
             self._rows[k].append(row)
-        self._number = np.array([len(rows) for rows in self._rows], np.int64)
-
-    @property
-    def has_any(self) -> bool:
-        """Return whether a server is left."""
-        return bool(self._number.any())
+        number = np.array([len(rows) for rows in self._rows], np.int64)
+        self.kinds = IdleKinds(kinds[:, :-2], np.where(buffer == 0, NONE, buffer), number, idle.room)
 
     def rru_for(self, reservation_id: int) -> Floats:
         """Return the worth (C,) of a server of each kind for the reservation; 0: of no use."""
@@ -114,23 +105,12 @@ class _Stock:
         worth = [self._idle.rru.get((reservation_id, kind), 0.0) for kind in types.tolist()]
         return np.array(worth, np.float64)[index]
 
-    def room_of(self, rru: Floats) -> list[int]:
-        """Return how many servers may be lent of each shared buffer that has some of use."""
-        return room_of_buffers(self._buffer, (rru > 0) & (self._number > 0) & (self._buffer != 0), self._room)
-
-    def of_use(self, rru: Floats, *, buffers: bool) -> IdleKinds:
-        """Return the kinds for a reservation, without or with those of shared buffers that may lend."""
-        open_ones = [buffer for buffer, room in self._room.items() if room > 0] if buffers else []
-        is_open = (self._buffer == 0) | np.isin(self._buffer, open_ones)
-        return IdleKinds(place=self._place, rru=rru, number=np.where((rru > 0) & is_open, self._number, 0))
-
     def take(self, kinds: Sequence[int]) -> list[int]:
         """Remove a server of each of these kinds. Return their rows."""
         rows = []
         for k in kinds:
             rows.append(self._rows[k].pop(0))
-            self._number[k] -= 1
-            self._room[int(self._buffer[k])] -= 1
+            self.kinds.count(k, -1)
         return rows
 
 

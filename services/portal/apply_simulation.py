@@ -35,7 +35,7 @@ from libs.store.capacity.coverage import load_coverage
 from libs.store.capacity.findings import record_findings
 from libs.store.capacity.plan_changes import load_plan_changes
 from libs.store.capacity.quotas import load_bounds, load_quota, lock_limits
-from libs.store.capacity.reservations import create_reservation, load_reservation, update_spec
+from libs.store.capacity.reservations import create_reservation, load_owners, load_reservation, update_spec
 from libs.store.fleet.policy_rollouts import load_latest_rollout
 from libs.store.fleet.power_limits import load_power_bounds
 from libs.store.fleet.present_classes import load_catalogue
@@ -47,7 +47,7 @@ from libs.store.moves.exceptions import settle_exceptions
 from libs.store.moves.foretold_loans import settle_foretold_loans
 from libs.store.moves.moving_state import load_moving_state
 from libs.store.plans.plans import commit_plan, lock_lineage, lock_plan
-from libs.store.plans.simulations import load_owners, load_simulated_changes, load_simulation, mark_applied
+from libs.store.plans.simulations import load_simulated_changes, load_simulation, mark_applied
 from libs.store.platform import audit
 from libs.store.platform.database import Transaction
 from libs.store.platform.tokens import load_persons

@@ -26,9 +26,11 @@ from libs.domain.stack import Asking, Stack
 from libs.domain.stacked_region import with_guests
 from libs.domain.verdict import Verdict
 from libs.domain.what_if import with_reservation
-from libs.domain.words import cost_units, moment
+from libs.domain.words import moment
+from libs.ras.admission import refusal_of
 from libs.ras.bookings import Decision, beyond_horizon, booking_of, decide
-from services.portal.quota_rule import exceeds_quota
+from services.portal.guest_share import naming_the_share
+from services.portal.quota_rule import exceeds_quota, excess_in_words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +119,11 @@ class Case:
         snapshot = with_guests(self.snapshot, self.stack.asking(question.name, question.owner, question.spec))
         return with_reservation(snapshot, asked.name, asked.spec, reservation_id=reservation_id)
 
+    def refusal_with(self, spec: ReservationSpec) -> Verdict | None:
+        """Return the refusal of the question with another spec; None if some state of the region could meet it."""
+        other = replace(self, question=replace(self.question, spec=spec))
+        return refusal_of(*other.imagined())
+
     @property
     def begins_later(self) -> bool:
         """Return whether the reservation takes no servers yet. A reservation that has begun goes on, even if its start
@@ -194,7 +201,9 @@ def judge(case: Case) -> Judgement:
     if refused is not None:
         return refused
     if case.stack.host is not None:
-        verdict = replace(verdict, message=on_servers_of(case.stack.host.name) + verdict.message)
+        host, guest = case.stack.host.name, case.question
+        verdict = naming_the_share(verdict, guest.name, guest.spec, host, case.refusal_with)
+        verdict = replace(verdict, message=on_servers_of(host) + verdict.message)
     if question.spec.affinity_follows is not None and verdict.reason == "BeyondAffinity":
         follows = f" Its shares are those of {question.spec.affinity_follows}: to have others, name shares instead."
         verdict = replace(verdict, message=verdict.message + follows)
@@ -326,23 +335,9 @@ def over_quota(case: Case, asked: float) -> Judgement | None:
     """
     quota = case.quota
     fits = case.is_promised or not exceeds_quota(quota, asked=asked, had=quota.own_cost_units)
-    if quota.limit_cost_units is None or fits:
+    if fits:
         return None
-    left = max(0.0, quota.limit_cost_units - quota.used_cost_units - quota.pending_cost_units)
-    pending = f", {quota.pending_cost_units:g} are in requests before this one" if quota.pending_cost_units else ""
-    less = f"Ask for what may come to hold at most {cost_units(left)}, return" if left > 0 else "Return"
-    message = (
-        f"{quota.owner} may have {cost_units(quota.limit_cost_units)} in {quota.region}: {quota.used_cost_units:g} "
-        f"are in use{pending}, and this may come to hold {asked:g}, its buffers, shares and servers on their way back "
-        f"included. {less} some, or ask an operator for a larger quota."
-    )
-    numbers = {
-        "quota_cost_units": quota.limit_cost_units,
-        "used_cost_units": quota.used_cost_units,
-        "pending_cost_units": quota.pending_cost_units,
-        "asked_cost_units": asked,
-    }
-    return _rejected("QuotaExceeded", message, numbers)
+    return _rejected("QuotaExceeded", *excess_in_words(quota, asked=asked))
 
 
 def _quota_left(quota: Quota, asked: float) -> dict[str, float]:

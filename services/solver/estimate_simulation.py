@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from libs.domain.simulation import WhatIf
 from libs.domain.what_if import ImpossibleWhatIf, UnknownName, imagine
+from libs.ras.awaited_losses import await_lost_domains
 from libs.ras.estimate import Estimate, estimate
-from libs.ras.lost_msbs import await_lost_msbs
 from libs.reconcile.clock import Clock
-from libs.store.fleet.lost_msbs import load_lost_msbs
+from libs.store.capacity.reservations import load_owners
+from libs.store.fleet.lost_domains import load_lost_domains
 from libs.store.fleet.regions import load_region
 from libs.store.fleet.snapshot import load_fleet_snapshot
-from libs.store.plans.simulations import load_owners
 from libs.store.platform.database import Database
 from libs.web.problems import FieldError, invalid
 from libs.web.solving_slots import solving_slot
@@ -28,7 +28,7 @@ def estimate_simulation(
         with database.snapshot() as tx:
             what_if = to_what_if(tx, load_region(tx, asked.region), asked)
             before, now = load_fleet_snapshot(tx, asked.region), clock.now()
-            before = await_lost_msbs(before, load_lost_msbs(tx, asked.region, now=now), now)
+            before = await_lost_domains(before, load_lost_domains(tx, asked.region, now=now), now)
             owned = load_owners(tx, asked.region)
         try:
             imagined = imagine(before, what_if, owned)

@@ -101,6 +101,7 @@ MAY = {
     "GET /v1/regions/{region}/uplinks": EVERYBODY,
     "PUT /v1/regions/{region}/uplinks": OPERATING,
     "GET /v1/regions/{region}/msb-losses": EVERYBODY,
+    "GET /v1/regions/{region}/domain-losses": EVERYBODY,
     "GET /v1/regions/{region}/chances": EVERYBODY,
     "GET /v1/regions/{region}/spares": EVERYBODY,
     "GET /v1/regions/{region}/drain-schedule": EVERYBODY,

@@ -14,9 +14,11 @@ import httpx
 import numpy as np
 
 from libs.actuators.simulated import SimulatedActuator, SimulatedSettings
+from libs.domain.domain_kind import DomainKind
 from libs.domain.execution_plan import Action, Phase
 from libs.domain.gate import Gate, GateTime
 from libs.domain.policy import RegionPolicy
+from libs.domain.region_image import RegionImage
 from libs.interchange.region.write import dump_region
 from libs.ras.waves.report import foretell
 from libs.simulator.fleet import made_up_fleet
@@ -104,6 +106,17 @@ def pages_world(database_url: str, home: Path, *, servers: int = 240) -> Iterato
         yield _filled(platform, admin, servers)
 
 
+def with_blocks(image: RegionImage, blocks: int = 8) -> RegionImage:
+    """Return the region with network blocks, which cross its MSBs."""
+    servers, topology = image.snapshot.servers, image.snapshot.topology
+    kind = DomainKind(name="network_block", domains=np.array([f"block-{k:02d}" for k in range(blocks)], object))
+    domain = (np.arange(len(servers), dtype=np.int32) // 5 % blocks)[:, None]
+    snapshot = replace(
+        image.snapshot, servers=replace(servers, domain=domain), topology=replace(topology, kinds=(kind,))
+    )
+    return replace(image, snapshot=snapshot)
+
+
 def _filled(platform: Platform, admin: str, servers: int) -> PagesWorld:
     http = httpx.Client(base_url=platform.url, headers={"Authorization": f"Bearer {admin}"}, timeout=60)
 
@@ -122,7 +135,7 @@ def _filled(platform: Platform, admin: str, servers: int) -> PagesWorld:
     moving, executions = _executions(platform)
     policy = RegionPolicy(buffer_cost=1.0, spread_cost=0.5, shared_buffer_share=0.02)
     for name, count in ((REGION, servers), (QUIET, 24)):
-        image = made_up_fleet(name, servers=count, datacenters=3, msbs=6, seed=7, policy=policy)
+        image = with_blocks(made_up_fleet(name, servers=count, datacenters=3, msbs=6, seed=7, policy=policy))
         files = {file.partition(".")[0]: (file, content) for file, content in dump_region(image).items()}
         answer = http.post(f"/v1/regions/{name}/import", files=files)
         assert answer.is_success, answer.text

@@ -110,6 +110,27 @@ def test_14_what_happens_to_me_if_an_msb_goes_now(ask: Ask) -> None:
     assert ask.get("/v1/regions/west/msb-losses")["items"][-1]["msb"] == loss["msb"]
 
 
+def test_14_what_happens_to_me_if_a_network_block_goes_now(ask: Ask) -> None:
+    told = ask.cli("get", "domain-losses", "-w", "region=west", "-w", "kind=network_block")["items"]
+    places = ask.rows(
+        """SELECT s.name, d.name AS block FROM server_domains JOIN servers s USING (server_id)
+        JOIN domains d USING (domain_id) JOIN regions ON regions.region_id = s.region_id
+        WHERE regions.name = 'west' AND d.kind = 'network_block'"""
+    )
+    block_of = {one["name"]: one["block"] for one in places}
+    held = [one for one in ask.servers("west") if one["current"] == "web" and one["well"]]
+    missing = {}
+    for block in {block_of[one["name"]] for one in held}:
+        left = [one for one in held if block_of[one["name"]] != block]
+        lacks = 24 - surviving_rru(left, RRU, survives=False)
+        if lacks > 1e-6:
+            missing[block] = pytest.approx(lacks)
+    of_web = [(loss["domain"], who) for loss in told for who in loss["short"] if who["reservation"] == "web"]
+    assert {block: who["missing_rru"] for block, who in of_web} == missing != {}
+    assert not any(who["survives"] for _, who in of_web), "web asks to survive an MSB alone"
+    assert "KIND" in ask.text("get", "domain-losses", "-w", "region=west").splitlines()[0]
+
+
 @pytest.mark.parametrize(("region", "names"), [("north", ("cache", "db")), ("west", ("web", "index", "batch"))])
 def test_15_how_probable_it_is_that_i_stay_whole_this_month(ask: Ask, region: str, names: tuple[str, ...]) -> None:
     """Every loss of one and of two MSBs is tried on single servers, and the rates are counted in the events."""

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from libs.domain.arrays import Bools, Floats
 from libs.domain.holding import Place
 from libs.domain.spare import SPARES_MAX
 from libs.domain.wave_loans import Lendable, WaveLoans
 from libs.domain.waves import NEVER, NONE
 from libs.ras.waves.departures import Departures
 from libs.ras.waves.guard import Guard
-from libs.ras.waves.spares import IdleKinds, Worth, choose_spares, room_of_buffers
+from libs.ras.waves.spares import IdleKinds, Leaver, choose_spares, in_turn
 
 
 @dataclass(slots=True)
@@ -35,7 +34,7 @@ class Lender:
 
     def __init__(self, guard: Guard, lendable: Lendable) -> None:
         self._guard, self._from = guard, lendable
-        self._left, self._room = lendable.number.copy(), Counter(lendable.room)
+        self._idle = IdleKinds(lendable.domain, lendable.buffer, lendable.number, lendable.room)
         lent = lendable.lent
         columns = (lent.reservation, lent.domain, lent.rru, lent.begins)
         rows = zip(*(column.tolist() for column in columns), strict=True)
@@ -63,12 +62,12 @@ class Lender:
                 self._present[loan.reservation] -= 1
                 found.add(loan.reservation)
                 if loan.kind != NONE:
-                    self._count(loan.kind, 1)
+                    self._idle.count(loan.kind, 1)
                     self._helpless.clear()
         return found
 
     def lend(
-        self, departures: Departures, reservations: Sequence[int], waiting: Mapping[int, Sequence[Worth]], wave: int
+        self, departures: Departures, reservations: Iterable[int], waiting: Mapping[int, Sequence[Leaver]], wave: int
     ) -> list[ComingLoan]:
         """Return the servers that begin to join in this wave, for reservations that can give none away and expect none.
         Note in `departures` that they arrive.
@@ -76,19 +75,19 @@ class Lender:
         waiting   reservation -> the servers that wait to leave it for another one
         """
         found: list[ComingLoan] = []
-        for r in reservations:
+        for r in (known_as - 1 for known_as in in_turn(self._guard, (r + 1 for r in reservations))):
             most = SPARES_MAX - self._present[r]
             known = r in self._helpless or not self._from.borrows[r] or not departures.is_idle(r + 1)
-            if known or most <= 0 or not self._left.any() or not (servers := waiting[r]):
+            if known or most <= 0 or not self._idle.number.any() or not (servers := waiting[r]):
                 continue
-            kinds = self._choose(r, servers, most)
+            rru = self._from.rru(r)
+            kinds = choose_spares(self._guard, r + 1, servers, self._idle, rru, most=most)
             if not kinds:
                 self._helpless.add(r)
                 continue
             departures.arrive([r + 1])
-            rru = self._from.rru(r)
             for k in kinds:
-                self._count(k, -1)
+                self._idle.count(k, -1)
                 self._present[r] += 1
                 found.append(ComingLoan(r, k, tuple(self._from.domain[k].tolist()), float(rru[k]), wave))
         self._loans += found
@@ -111,23 +110,5 @@ class Lender:
             rru=np.array([loan.rru for loan in self._loans], np.float64),
             begins=np.array([loan.begins for loan in self._loans], np.int64),
             ends=np.array([loan.ends for loan in self._loans], np.int64),
+            foretold=np.array([loan.kind != NONE for loan in self._loans], bool),
         )
-
-    def _choose(self, r: int, servers: Sequence[Worth], most: int) -> list[int]:
-        """Return the kinds to lend. Shared buffers lend only if free servers alone do not help."""
-        rru = self._from.rru(r)
-        free = self._from.buffer == NONE
-        of_buffers = np.isin(self._from.buffer, [buffer for buffer, room in self._room.items() if room > 0])
-        kinds = choose_spares(self._guard, r + 1, servers, self._kinds(rru, free), most=most)
-        if kinds or not of_buffers.any():
-            return kinds
-        of_use = of_buffers & (rru > 0) & (self._left > 0)
-        few = min([most, *room_of_buffers(self._from.buffer, of_use, self._room)])
-        return choose_spares(self._guard, r + 1, servers, self._kinds(rru, free | of_buffers), most=few)
-
-    def _kinds(self, rru: Floats, usable: Bools) -> IdleKinds:
-        return IdleKinds(place=self._from.domain, rru=rru, number=np.where((rru > 0) & usable, self._left, 0))
-
-    def _count(self, kind: int, number: int) -> None:
-        self._left[kind] += number
-        self._room[int(self._from.buffer[kind])] += number

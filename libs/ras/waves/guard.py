@@ -100,6 +100,10 @@ class Guard:
         """Return the reservation's promise; infinite for a reservation that the guard does not know."""
         return self._rru.capacity_rru(reservation_id)
 
+    def keeps_rru(self, reservation_id: int, *, yields: bool = False) -> float:
+        """Return the most RRU that a known reservation must keep, however much it holds. See `may_leave`."""
+        return self._rru.keeps_rru(reservation_id, yields=yields)
+
     def lack_share(self, reservation_id: int, rru: float) -> float:
         """Return the most that the reservation may lack at *survive* without a server worth `rru`, as a share of its
         promise; 0 for a reservation that the guard does not know.

@@ -67,5 +67,6 @@ def lendable_of(snapshot: FleetSnapshot, target: Indices, state: MovingState) ->
             rru=q.rru[lent_to[out], servers.hardware_type[out]],
             begins=np.where(current[out] == lent_to[out], -1, 0),
             ends=np.full(len(out), NEVER),
+            foretold=np.zeros(len(out), bool),
         ),
     )

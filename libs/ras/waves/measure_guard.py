@@ -122,6 +122,11 @@ class MeasureGuard:
         one = self._holding.get(reservation_id)
         return float("inf") if one is None else one.capacity_rru
 
+    def keeps_rru(self, reservation_id: int, *, yields: bool = False) -> float:
+        """Return the most that a known reservation must keep, however much it holds. Arguments as in `may_leave`."""
+        one = self._holding[reservation_id]
+        return min(one.capacity_rru, one.granted_rru) if yields else one.capacity_rru
+
     def level(self, reservation_id: int, survive: bool) -> float:
         """Return the RRU that the reservation holds.
 

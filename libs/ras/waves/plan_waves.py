@@ -20,7 +20,7 @@ from libs.domain.waves import NEVER, NONE, MovesToMake, Promises, WavePlan
 from libs.ras.waves.departures import Departures
 from libs.ras.waves.foretold_loans import ComingLoan, Lender
 from libs.ras.waves.guard import Guard
-from libs.ras.waves.spares import Worth
+from libs.ras.waves.spares import Leaver
 from libs.ras.waves.wave_time import TICK_S, wave_s
 
 
@@ -60,15 +60,15 @@ class _Queue:
                 del self._like[like]
             yield row
 
-    def first(self, most: int) -> list[Worth]:
-        """Return the first `most` servers that may leave at *hold*, as (place, RRU)."""
+    def first(self, most: int) -> list[Leaver]:
+        """Return the servers that may leave at *hold*, in their order: the first `most` of those that wait together."""
         found = [
-            (row, (place, rru))
-            for (place, rru, _, presses), rows in self._like.items()
+            (row, Leaver(place, rru, yields))
+            for (place, rru, yields, presses), rows in self._like.items()
             if presses
             for row in islice(rows, most)
         ]
-        return [like for _, like in sorted(found)[:most]]
+        return [like for _, like in sorted(found)]
 
     def least_rru(self) -> float:
         """Return the least RRU of a server that may leave at *hold*; infinity if there is none."""
@@ -88,7 +88,10 @@ def plan_waves(
 
     lendable   None: nothing is lent
     """
-    guard = Guard(holdings_of(promises, np.unique(moves.source[moves.source != NONE]).tolist()))
+    givers = moves.source[moves.source != NONE]
+    if lendable is not None:  # those that have a lent server already may give it back
+        givers = np.concatenate([givers, lendable.lent.reservation])
+    guard = Guard(holdings_of(promises, np.unique(givers).tolist()))
     wave, at_hold = np.full(len(moves), NEVER, np.int64), np.zeros(len(moves), bool)
     waits = (moves.source != NONE) & ~moves.gone & (moves.leaves_rru > 0)
     queues = _queues(moves, np.flatnonzero(waits).tolist())
@@ -112,8 +115,7 @@ def plan_waves(
         returned = set[int]()
         if lender is not None:
             returned = lender.take_back(departures, giving, len(seconds))
-            lenders = sorted(queues.keys() & giving)
-            coming += lender.lend(departures, lenders, _Waiting(queues), len(seconds))
+            coming += lender.lend(departures, queues.keys() & giving, _Waiting(queues), len(seconds))
         relieved: list[int] = []
         idle = [r for r in queues.keys() - blocked if departures.is_at_rest(r + 1)]
         for r in _by_lack(idle, queues, guard):
@@ -165,13 +167,13 @@ def plan_waves(
     )
 
 
-class _Waiting(Mapping[int, Sequence[Worth]]):
+class _Waiting(Mapping[int, Sequence[Leaver]]):
     """Reservation -> the first servers that wait to leave it for another one."""
 
     def __init__(self, queues: Mapping[int, _Queue]) -> None:
         self._queues = queues
 
-    def __getitem__(self, r: int) -> Sequence[Worth]:
+    def __getitem__(self, r: int) -> Sequence[Leaver]:
         return self._queues[r].first(SPARES_MAX)
 
     def __iter__(self) -> Iterator[int]:

@@ -8,6 +8,7 @@ from datetime import datetime
 import numpy as np
 import sqlalchemy as sa
 
+from libs.domain.domain_kind import RACK
 from libs.domain.drain_schedule import DrainGround
 from libs.store.capacity.loss_ground import load_held, load_loss_rows
 from libs.store.fleet.regions import load_region
@@ -18,30 +19,48 @@ _RACKS = """
     SELECT rack_id, racks.name, msbs.name AS msb, count(*) AS servers
     FROM racks JOIN msbs USING (msb_id) JOIN servers USING (rack_id)
     WHERE servers.region_id = :region_id AND decommissioned_at IS NULL
-      AND (racks.name = ANY(:racks) OR msbs.name = ANY(:msbs))
+      AND (racks.name = ANY(:racks) OR msbs.name = ANY(:msbs) OR rack_id = ANY(:within))
     GROUP BY 1, 2, 3 ORDER BY 3, 2"""
+_WITHIN = """
+    SELECT DISTINCT domains.kind, domains.name, servers.rack_id
+    FROM unnest(CAST(:kinds AS text[]), CAST(:names AS text[])) AS asked (kind, name)
+    JOIN domains ON domains.kind = asked.kind AND domains.name = asked.name
+    JOIN server_domains ON server_domains.domain_id = domains.domain_id
+    JOIN servers ON servers.server_id = server_domains.server_id
+    WHERE domains.region_id = :region_id AND decommissioned_at IS NULL"""
 _ASKED = """
     SELECT starts_at, ends_at FROM unavailability_events
     WHERE region_id = :region_id AND kind = 'planned' AND ended_at IS NULL AND state <> 'refused'"""
 
 
 def load_drain_ground(
-    tx: Transaction, region_name: str, *, racks: Collection[str], msbs: Collection[str], now: datetime
+    tx: Transaction,
+    region_name: str,
+    *,
+    racks: Collection[str],
+    msbs: Collection[str],
+    domains: Collection[tuple[str, str]] = (),
+    now: datetime,
 ) -> DrainGround:
-    """Return the racks `racks`, and all racks of the MSBs `msbs`, with what reservations hold in each.
+    """Return the racks to drain, with what reservations hold in each.
 
-    `tx` must come from Database.snapshot(). Raises NotFound that names a rack or MSB without servers.
+    racks     names of some of them
+    msbs      MSBs of which all racks are
+    domains   kind and name of domains of further kinds; each rack with a server in one is
+
+    `tx` must come from Database.snapshot(). Raises NotFound that names a rack, MSB or domain without servers.
     """
     region_id = load_region(tx, region_name).region_id
     region, rows = load_loss_rows(tx, region_name)
-    values = {"region_id": region_id, "racks": list(racks), "msbs": list(msbs)}
+    of_domains = _racks_within(tx, region_id, domains) if domains else []
+    values = {"region_id": region_id, "racks": list(racks), "msbs": list(msbs), "within": of_domains}
     found = tx.execute(sa.text(_RACKS), values).all()
     for noun, asked, known in (("rack", racks, {r.name for r in found}), ("MSB", msbs, {r.msb for r in found})):
         missing = sorted(set(asked) - known)
         if missing:
             raise NotFound(noun, missing[0])
-    msb_of = {str(name): m for m, name in enumerate(region.msb)}
-    gone = load_held(tx, region_id, rows, {row.rack_id: k for k, row in enumerate(found)}, by="rack_id").T
+    msb_of = {str(name): m for m, name in enumerate(region.domain)}
+    gone = load_held(tx, region_id, rows, {row.rack_id: k for k, row in enumerate(found)}, kind=RACK).T
     asked_for = tx.execute(sa.text(_ASKED), {"region_id": region_id}).all()
     return DrainGround(
         region=region,
@@ -51,3 +70,13 @@ def load_drain_ground(
         gone_rru=gone,
         asked=tuple((row.starts_at, row.ends_at) for row in asked_for if row.ends_at is None or row.ends_at > now),
     )
+
+
+def _racks_within(tx: Transaction, region_id: int, domains: Collection[tuple[str, str]]) -> list[int]:
+    """Return the ids of the racks with a server in one of the domains. Raises NotFound for one without servers."""
+    kinds, names = zip(*domains, strict=True)
+    values = {"region_id": region_id, "kinds": [*kinds], "names": [*names]}
+    found = tx.execute(sa.text(_WITHIN), values).all()
+    for kind, name in sorted({*domains} - {(row.kind, row.name) for row in found}):
+        raise NotFound(kind, name)
+    return sorted({row.rack_id for row in found})

@@ -166,6 +166,24 @@ def live_names(tx: Transaction, region: str) -> frozenset[str]:
     return frozenset(tx.execute(query).scalars())
 
 
+def load_owners(tx: Transaction, region: str) -> dict[str, str]:
+    """Return name -> owner of the reservations that have servers of their own and have begun. Shared buffers have no
+    owner, and guests no servers. All of them are in the region's snapshot.
+    """
+    query = (
+        sa.select(reservations.c.name, reservations.c.owner)
+        .join(regions, regions.c.region_id == reservations.c.region_id)
+        .where(
+            regions.c.name == region,
+            reservations.c.deleted_at.is_(None),
+            ~reservations.c.scheduled,
+            reservations.c.host_reservation_id.is_(None),
+            reservations.c.kind == ReservationKind.GUARANTEED,
+        )
+    )
+    return dict(tx.execute(query).tuples().all())
+
+
 def list_reservation_names(
     tx: Transaction, region: str, *, kind: ReservationKind | None = None, after: int | None = None, limit: int = 100
 ) -> Page[ReservationName]:

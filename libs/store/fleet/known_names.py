@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
+from libs.domain.domain_kind import RACK
+from libs.domain.domain_limits import DATACENTER, MSB
 from libs.store.platform.database import Transaction
 from libs.store.tables import (
     datacenters,
@@ -53,19 +55,29 @@ def known_kinds(tx: Transaction, region_id: int) -> tuple[str, ...]:
 
 def placed_kinds(tx: Transaction, region_id: int) -> tuple[str, ...]:
     """Return those of `known_kinds` of which a server of the region has a place."""
-    placed = sa.exists().where(
-        servers.c.region_id == region_id,
-        servers.c.decommissioned_at.is_(None),
-        server_domains.c.server_id == servers.c.server_id,
-        server_domains.c.domain_id == domains.c.domain_id,
+    kinds = sa.select(domains.c.kind).where(domains.c.region_id == region_id).distinct().subquery()
+    # The first such server of each kind: to join all of them, as EXISTS does, takes ten times as long.
+    placed = (
+        sa.select(server_domains.c.server_id)
+        .join(servers, servers.c.server_id == server_domains.c.server_id)
+        .where(server_domains.c.region_id == region_id, server_domains.c.kind == kinds.c.kind)
+        .where(servers.c.decommissioned_at.is_(None))
+        .limit(1)
+        .lateral()
     )
-    query = sa.select(domains.c.kind).where(domains.c.region_id == region_id, placed).distinct()
+    query = sa.select(kinds.c.kind).join(placed, sa.true())
     return tuple(sorted(tx.execute(query).scalars()))
 
 
 def known_racks(tx: Transaction, region_id: int) -> frozenset[str]:
     """Return the names of a region's racks."""
     return frozenset(tx.execute(sa.select(racks.c.name).where(racks.c.region_id == region_id)).scalars())
+
+
+def known_places(tx: Transaction, region_id: int, kind: str) -> frozenset[str]:
+    """Return the names of a region's domains of one kind: datacenter, msb, rack, or a further one."""
+    known = {DATACENTER: known_datacenters, MSB: known_msbs, RACK: known_racks}.get(kind)
+    return known_domains(tx, region_id, kind) if known is None else known(tx, region_id)
 
 
 def hardware_types_of(tx: Transaction, region_id: int) -> frozenset[str]:

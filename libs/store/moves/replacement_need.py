@@ -15,6 +15,7 @@ from libs.domain.arrays import Bools
 from libs.domain.fleet import FREE
 from libs.domain.replacement import BURST_LOST_SHARE, FailuresSnapshot
 from libs.reconcile.jobs import DRAW_REPLACEMENTS
+from libs.store.fleet.down_since import HIT
 from libs.store.fleet.inventory_snapshot import IMPORTED
 from libs.store.fleet.regions import load_region
 from libs.store.fleet.snapshot import load_fleet_snapshot
@@ -40,27 +41,25 @@ _SWAPPED = """
       AND NOT EXISTS (SELECT FROM plan_changes later
                       WHERE later.server_id = servers.server_id AND later.plan_id > plans.plan_id)
     ORDER BY server_id"""
-# An MSB of these servers that may count as lost, so that their replacements may be taken back.
+# A domain of these servers that may count as lost, so that their replacements may be taken back.
 _HARD_HIT = """
     SELECT msb_id FROM servers JOIN racks USING (rack_id)
     WHERE decommissioned_at IS NULL
       AND msb_id IN (SELECT msb_id FROM servers JOIN racks USING (rack_id) WHERE server_id = ANY(:server_ids))
-    GROUP BY msb_id HAVING count(*) FILTER (WHERE unavailability = 'unplanned') > :share * count(*) LIMIT 1"""
+    GROUP BY msb_id HAVING count(*) FILTER (WHERE unavailability = 'unplanned') > :share * count(*)
+    UNION ALL
+    SELECT domain_id FROM server_domains JOIN servers USING (server_id)
+    WHERE server_domains.region_id = :region_id AND decommissioned_at IS NULL
+      AND domain_id IN (SELECT domain_id FROM server_domains WHERE server_id = ANY(:server_ids))
+    GROUP BY domain_id HAVING count(*) FILTER (WHERE unavailability = 'unplanned') > :share * count(*)
+    LIMIT 1"""
 # An event of an import says that a server was down when it was listed, and not since when.
-_DOWN = """
+_DOWN = f"""
     WITH open AS (
         SELECT server_id, rack_id, msb_id, datacenter_id, CASE WHEN reason <> :imported THEN starts_at END AS starts_at
         FROM unavailability_events
         WHERE region_id = :region_id AND ended_at IS NULL AND starts_at <= :now AND kind = 'unplanned'
-    ), open_racks AS (
-        SELECT rack_id, starts_at, false AS with_place FROM open WHERE rack_id IS NOT NULL
-        UNION ALL SELECT racks.rack_id, starts_at, true FROM open JOIN racks USING (msb_id)
-        UNION ALL SELECT racks.rack_id, starts_at, true FROM open JOIN msbs USING (datacenter_id)
-            JOIN racks ON racks.msb_id = msbs.msb_id
-    ), hit AS (
-        SELECT server_id, starts_at, false AS with_place FROM open WHERE server_id IS NOT NULL
-        UNION ALL SELECT servers.server_id, starts_at, with_place FROM open_racks JOIN servers USING (rack_id)
-    )
+    ), {HIT}
     SELECT server_id, extract(epoch FROM :now - min(starts_at)) AS down_s, bool_or(with_place) AS with_place
     FROM hit JOIN servers USING (server_id)
     WHERE servers.region_id = :region_id AND unavailability = 'unplanned' AND decommissioned_at IS NULL
@@ -112,7 +111,7 @@ class FoundFailures:
 def find_failures(tx: Transaction, region_name: str, *, now: datetime) -> FoundFailures | None:
     """Return the reasons for a decision about a region; None, at almost no cost, if there is none.
 
-    A decision is needed if a server is lost. It is also needed if an MSB may be lost, and in it a server is down that
+    A decision is needed if a server is lost. It is also needed if a domain may be lost, and in it a server is down that
     was replaced within the last hour.
 
     `tx` must come from Database.snapshot(), so that all data are of one moment. Raises NotFound if the region does not
@@ -123,7 +122,7 @@ def find_failures(tx: Transaction, region_name: str, *, now: datetime) -> FoundF
     lost = tx.execute(sa.text(_LOST), values).scalars().all()
     swapped = tx.execute(sa.text(_SWAPPED), {**values, "swapped_after": now - _SWAPS_KEPT}).all()
     replaced = [row.server_id for row in swapped if row.is_down]
-    hard_hit = sa.text(_HARD_HIT), {"server_ids": replaced, "share": BURST_LOST_SHARE}
+    hard_hit = sa.text(_HARD_HIT), {**values, "server_ids": replaced, "share": BURST_LOST_SHARE}
     if not lost and not (replaced and tx.execute(*hard_hit).first()):
         return None
     ground = load_replacement_ground(tx, region_id, now=now)

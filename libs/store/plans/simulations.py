@@ -10,14 +10,13 @@ from sqlalchemy.dialects.postgresql import JSONB
 
 from libs.domain.page import Page
 from libs.domain.policy_rollout import OPEN, RolloutStage
-from libs.domain.reservation import ReservationKind
 from libs.domain.simulation import SimulatedChange, Simulation, SimulationStatus, WhatIf, what_if_of
 from libs.domain.stored_policy import DEFAULTS
 from libs.store.fleet.regions import load_region
 from libs.store.platform.database import Transaction
 from libs.store.platform.errors import told
 from libs.store.platform.refusals import NotFound
-from libs.store.tables import jobs, policy_rollouts, regions, reservations, simulations
+from libs.store.tables import jobs, policy_rollouts, regions, simulations
 
 _OF_REGION = sa.literal(DEFAULTS, JSONB).concat(regions.c.policy)
 _IS_NEW_POLICY = ~_OF_REGION.contains(simulations.c.what_if["policy"])
@@ -200,24 +199,6 @@ def load_simulated_changes(tx: Transaction, simulation_id: int) -> list[Simulate
                WHERE simulation_id = :simulation_id ORDER BY server_id"""
     rows = tx.execute(sa.text(query), {"simulation_id": simulation_id}).mappings()
     return [SimulatedChange(**row) for row in rows]
-
-
-def load_owners(tx: Transaction, region_name: str) -> dict[str, str]:
-    """Return name -> owner of the guaranteed reservations in the region's snapshot. Buffers have no owner, and
-    guests are no rows of it.
-    """
-    query = (
-        sa.select(reservations.c.name, reservations.c.owner)
-        .join(regions, regions.c.region_id == reservations.c.region_id)
-        .where(
-            regions.c.name == region_name,
-            reservations.c.deleted_at.is_(None),
-            ~reservations.c.scheduled,
-            reservations.c.host_reservation_id.is_(None),
-            reservations.c.kind == ReservationKind.GUARANTEED,
-        )
-    )
-    return dict(tx.execute(query).tuples().all())
 
 
 def _simulation(row: sa.RowMapping) -> Simulation:

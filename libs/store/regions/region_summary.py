@@ -25,9 +25,11 @@ from libs.store.regions.server_counts import count_by_place
 NAMED_MAX = 10
 """Reservations of a kind that a summary names."""
 
+# The shortfall of a host counts that of its guests already.
 _COVERED = f"""
     WITH wanted AS (
-        SELECT reservation_id, name, kind, capacity_rru, survives_msb_loss, survives_loss_of FROM reservations
+        SELECT reservation_id, name, kind, capacity_rru, survives_msb_loss, survives_loss_of, host_reservation_id
+        FROM reservations
         WHERE region_id = :region_id AND deleted_at IS NULL AND NOT scheduled
     ), {coverage_query("target")}, short AS (
         SELECT reservation_id, name, coverage.capacity_rru, missing_rru AS shortfall_rru,
@@ -40,7 +42,7 @@ _COVERED = f"""
            coalesce(sum(coverage.capacity_rru), 0) AS capacity_rru,
            coalesce(sum(worst_rru), 0) AS embedded_buffer_rru,
            coalesce(sum(total_rru) FILTER (WHERE kind = 'shared_buffer'), 0) AS shared_buffer_rru,
-           coalesce(sum(missing_rru) FILTER (WHERE {SHORT}), 0) AS shortfall_rru,
+           coalesce(sum(missing_rru) FILTER (WHERE {SHORT} AND host_reservation_id IS NULL), 0) AS shortfall_rru,
            (SELECT coalesce(json_agg(short), '[]') FROM short) AS short,
            (SELECT coalesce(json_agg(kind ORDER BY kind <> '{MSB_KIND}', kind), '[]') FROM (
                 SELECT '{MSB_KIND}' AS kind FROM wanted WHERE survives_msb_loss

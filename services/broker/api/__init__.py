@@ -3,6 +3,7 @@
 from libs.web.serving import ServiceApi
 from services.broker.api import (
     audit_entries,
+    domain_losses,
     drain_schedules,
     failure_outlooks,
     hardware_types,
@@ -29,6 +30,7 @@ ROUTERS = (
     server_counts.router,
     region_history.router,
     type_counts.router,
+    domain_losses.router,
     msb_losses.router,
     failure_outlooks.router,
     drain_schedules.router,

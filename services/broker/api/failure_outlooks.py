@@ -5,6 +5,7 @@ See docs/designs/0057.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Annotated
 
 from fastapi import APIRouter, Query
@@ -18,8 +19,8 @@ from libs.store.capacity.reservations import find_reservation
 from libs.store.fleet.failure_record import load_msb_losses, load_spare_record
 from libs.store.platform.database import Transaction
 from libs.web.context import Context
-from libs.web.filters import require_known
 from libs.web.model import ResponseModel, SomeName
+from libs.web.names import unknown_name
 from libs.web.openapi import problems
 from libs.web.problems import FieldError, invalid
 from services.broker.api.regions import RegionName
@@ -102,9 +103,8 @@ def get_chances(
     """
     with context.database.snapshot() as tx:
         ground, record = load_loss_ground(tx, region), load_msb_losses(tx, region, now=context.clock.now())
-        require_known(tx, (), region, reservation=reservation)
         if reservation is not None:
-            _require_chance(tx, region, reservation)
+            _require_chance(tx, region, reservation, set(ground.reservation.tolist()))
     found = chances_whole(ground, record, horizon_s=days * _DAY_S)
     return ChancesOut(
         region=region,
@@ -117,11 +117,14 @@ def get_chances(
     )
 
 
-def _require_chance(tx: Transaction, region: str, name: str) -> None:
-    """Raise Problem (422) for a live reservation that no promise makes hold anything now."""
+def _require_chance(tx: Transaction, region: str, name: str, known: Collection[str]) -> None:
+    """Raise Problem (422) for a reservation that is not live, or that no promise makes hold anything now.
+
+    known   the names of those that have a chance
+    """
     found = find_reservation(tx, region, name)
     if found is None:
-        return
+        raise invalid(unknown_name("reservation", "reservation", name, known, location="query"))
     if found.scheduled:
         code, message = "not_begun", f"{name} has not begun, so it need not hold anything now: explain it instead"
     elif found.kind is ReservationKind.SHARED_BUFFER:

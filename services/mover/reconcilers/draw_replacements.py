@@ -7,15 +7,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
+import numpy as np
 from structlog import get_logger
 
+from libs.domain.domain_kind import MSB_KIND, domain_words, one_of
 from libs.domain.plan import PlanKind
 from libs.domain.region_condition import ConditionStatus, RegionConditionType
 from libs.domain.replacement import FailuresSnapshot, LossVerdict, Replacements
 from libs.observability.tallies import REPLACEMENTS
 from libs.plan_check.check import require_clean
 from libs.plan_check.replacement import check_replacements
-from libs.ras.msb_losses import HOLD_S_MAX, WINDOW_S
+from libs.ras.domain_losses import HOLD_S_MAX, WINDOW_S, suspected_names
 from libs.ras.replacement import plan_replacements
 from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
@@ -146,14 +148,20 @@ def _said(failures: FailuresSnapshot, drawn: Replacements) -> _Said:
         return _short(failures, said, numbers, short)
     if LossVerdict.HELD not in drawn.verdict:
         return replace(said, numbers=numbers)
-    msbs = ", ".join(_held_msbs(failures, drawn)[:_SHOWN_MAX])
-    message = (
-        f"Lost servers of {msbs} wait with their replacement: more failed within {WINDOW_S / 60:g} min than "
-        f"single failures explain. If it is no loss of an MSB, they are replaced {WINDOW_S / 60:g} min after "
-        f"the last failure, and at most {HOLD_S_MAX / 60:g} min after their own."
+    held = np.array(
+        [row for row, verdict in zip(drawn.lost, drawn.verdict, strict=True) if verdict is LossVerdict.HELD]
     )
+    suspected = suspected_names(failures, held)
+    domains = [domain_words(kind, name) for kind, names in suspected.items() for name in names]
+    loss = " or ".join(map(one_of, suspected))
+    message = (
+        f"Lost servers of {', '.join(domains[:_SHOWN_MAX])} wait with their replacement: more failed within "
+        f"{WINDOW_S / 60:g} min than single failures explain. If it is no loss of {loss}, they are replaced "
+        f"{WINDOW_S / 60:g} min after the last failure, and at most {HOLD_S_MAX / 60:g} min after their own."
+    )
+    reason = "MsbSuspected" if MSB_KIND in suspected else "DomainSuspected"
     # it ends by itself, so it is no alarm
-    return replace(said, status=ConditionStatus.UNKNOWN, reason="MsbSuspected", message=message, numbers=numbers)
+    return replace(said, status=ConditionStatus.UNKNOWN, reason=reason, message=message, numbers=numbers)
 
 
 def _short(failures: FailuresSnapshot, said: _Said, numbers: Mapping[str, object], short: Mapping[str, int]) -> _Said:
@@ -175,13 +183,6 @@ def _short(failures: FailuresSnapshot, said: _Said, numbers: Mapping[str, object
             "ones; mend servers, or raise shared_buffer_share."
         )
     return replace(said, status=status, reason=reason, message=message, numbers={**numbers, "lacking": dict(short)})
-
-
-def _held_msbs(failures: FailuresSnapshot, drawn: Replacements) -> list[str]:
-    """Return the names of the MSBs whose lost servers wait, in order."""
-    fleet = failures.fleet
-    rows = [row for row, verdict in zip(drawn.lost, drawn.verdict, strict=True) if verdict is LossVerdict.HELD]
-    return sorted({str(fleet.topology.msbs[fleet.server_msb[row]]) for row in rows})
 
 
 def _short_by_type(failures: FailuresSnapshot, drawn: Replacements) -> dict[str, int]:

@@ -7,13 +7,16 @@ from typing import Any
 
 from markupsafe import Markup
 
+from libs.domain.domain_kind import unplaced_name
 from services.pages.api import Json, Part
 from services.pages.parts.table import Column, Table
-from services.pages.parts.words import duration, moment_markup, number, parse_moment, said, spaced
+from services.pages.parts.words import duration, moment_markup, number, parse_moment, said, sentence, spaced
+from services.pages.views.what_if import address_of
+from services.pages.views.what_if_losses import losses_form
 from services.pages.visit import Visit, link_markup, server_link, to_region
 
 NAMED_MAX = 3
-"""Reservations that the outlook names for each MSB."""
+"""Reservations that the outlook names for each domain."""
 _VERDICTS = {"now": "good", "queued": "warn", "refused": "bad"}
 _STATES = {"allowed": "info", "queued": "warn", "awaiting_approval": "warn", "refused": "bad", "announced": ""}
 _STATE_WORDS = {
@@ -25,22 +28,34 @@ _STATE_WORDS = {
 }
 
 
+def kind_words(kind: str) -> str:
+    """Return a kind of domain for a sentence, such as MSB or network block."""
+    return "MSB" if kind == "msb" else kind.replace("_", " ")
+
+
 def _badge(kind: str, words: str) -> Markup:
     return Markup('<span class="badge {}">{}</span>').format(kind, words)
 
 
-def of_losses(visit: Visit, region: str, losses: Sequence[Json]) -> Table:
-    """Return the MSBs with what their loss would do now."""
+def of_losses(visit: Visit, region: str, losses: Json) -> Table:
+    """Return the domains of a kind with what their loss would do now, for an answer of `domain-losses`."""
+    kind, items = losses["kind"], losses["items"]
+    inside = [Column("datacenter", "Datacenter", lambda one: one["datacenter"])] if kind in ("msb", "rack") else []
+
+    def ask(one: Json) -> Markup:
+        if one["domain"] == unplaced_name(kind):  # a missing label cannot fail
+            return Markup("")
+        return link_markup(address_of(region, losses_form([{"scope": kind, "name": one["domain"]}])), "What if?")
 
     def column(key: str, title: str, hint: str = "") -> Column:
         return Column(key, title, lambda one: one[key], number=True, hint=hint)
 
     return Table(
-        name="msb-losses",
-        caption="What the loss of each MSB would do now",
+        name="domain-losses",
+        caption=f"What the loss of each {kind_words(kind)} would do now",
         columns=[
-            Column("msb", "MSB", lambda one: one["msb"]),
-            Column("datacenter", "Datacenter", lambda one: one["datacenter"]),
+            Column("domain", sentence(kind_words(kind)), lambda one: one["domain"]),
+            *inside,
             column("servers", "Servers"),
             column("down", "Down already"),
             column("in_use", "In use", "Servers with containers that would stop"),
@@ -50,12 +65,16 @@ def of_losses(visit: Visit, region: str, losses: Sequence[Json]) -> Table:
             column("missing_rru", "RRU lacking", "That the loss adds to what reservations lack of their promises"),
             Column("short", "Who would be short", _short_text, lambda one: _short(region, one)),
         ],
-        rows=losses,
+        rows=items,
         path=visit.path,
         query=visit.query,
         empty="This region has no server. `plimsoll import` brings servers in.",
         order="-missing_rru",
-        command=("get", "msb-losses", "--where", f"region={region}"),
+        cut=f"These are the worst {number(len(items))} of {number(losses['domains'])}."
+        if losses["domains"] > len(items)
+        else "",
+        act=ask,
+        command=("get", "domain-losses", "--where", f"region={region}", "--where", f"kind={kind}"),
     )
 
 
@@ -75,7 +94,7 @@ def _short(region: str, one: Json) -> Markup:
             link_markup(to_region(region, "reservations", short["reservation"]), short["reservation"]),
             number(short["missing_rru"]),
             number(short["granted_rru"]),
-            "" if short["survives_msb_loss"] else ", not guarded",
+            "" if short["survives"] else ", not guarded",
         )
         for short in one["short"]
     ]

@@ -11,6 +11,8 @@ from services.pages.api import ITEMS_MAX, ApiProblem, Json, Part
 from services.pages.views import failure_tables as tables
 from services.pages.visit import Shown, Visit, segment
 
+LOSSES_MAX = 1000
+"""Domains of a kind that the page reads, the worst first."""
 LATELY_H = 24
 """Hours that count as lately for replacements."""
 _EVENTS_MAX = ITEMS_MAX
@@ -24,7 +26,8 @@ def show_failures(visit: Visit) -> Shown:
     """Show the page; with a scope and a place in the URL, also what maintenance of it would be answered."""
     region = visit.place("region")
     path = f"/v1/regions/{segment(region)}"
-    losses = visit.api.get(f"{path}/msb-losses", named_max=tables.NAMED_MAX)["items"]
+    kind = visit.query.get("kind") or "msb"
+    losses = visit.api.get(f"{path}/domain-losses", kind=kind, named_max=tables.NAMED_MAX, limit=LOSSES_MAX)
     replaced = visit.api.get(f"{path}/replacements", hours=LATELY_H)
     failed = _open(visit, region, "unplanned", "failures.after")
     planned = _open(visit, region, "planned", "maintenance.after")
@@ -48,7 +51,7 @@ def show_failures(visit: Visit) -> Shown:
         section="failures",
         command=("get", "unavailability-events", "--where", f"region={region}", "--where", "open=true"),
         sources=[
-            f"{path}/msb-losses",
+            f"{path}/domain-losses?{urlencode({'kind': kind})}",
             f"{path}/replacements?hours={LATELY_H}",
             f"/v1/unavailability-events?{urlencode({'region': region, 'open': 'true'})}",
             f"/v1/reservations?{urlencode({'region': region, 'kind': 'shared_buffer'})}",
@@ -65,9 +68,13 @@ def show_failures(visit: Visit) -> Shown:
             "maintenance": maintenance,
             "replaced": replaced,
             "lately_h": LATELY_H,
-            "down": sum(one["down"] for one in losses),
-            "servers": sum(one["servers"] for one in losses),
-            "breaking": sum(one["broken"] > 0 for one in losses),
+            "kind": kind,
+            "kind_words": tables.kind_words(kind),
+            "kinds": [(one, tables.kind_words(one)) for one in losses["kinds"]],
+            "down": losses["down"],
+            "servers": losses["servers"],
+            "breaking": losses["domains_breaking"],
+            "domains": losses["domains"],
             "wanted": sum(one["spec"]["capacity_rru"] for one in buffers),
             "there": sum(one["status"]["held_rru"] for one in buffers),
             "lent": len(loans),

@@ -164,8 +164,11 @@ def _terms(visit: Visit, run: Json) -> Table:
 
 
 def signed(value: float | None) -> str | None:
-    """Return a change with its sign."""
-    return None if value is None else f"+{number(value)}" if value > 0 else number(value)
+    """Return a change with its sign. One that is shown as 0 has none."""
+    if value is None:
+        return None
+    said = number(value)
+    return f"+{said}" if value > 0 and said != number(0) else said
 
 
 def _compared(visit: Visit, run: Json, other: Json) -> Table:

@@ -21,6 +21,7 @@ from services.pages.parts.heatmap import PLACES_MAX
 from services.pages.parts.table import Column, Table
 from services.pages.parts.words import moment_markup, spaced
 from services.pages.views import what_if_form as asking
+from services.pages.views import what_if_losses as losing
 from services.pages.visit import Shown, Visit, go_to, link_markup, segment, to_region
 
 SECTION = "what-if"
@@ -85,6 +86,7 @@ def show_what_if(visit: Visit) -> Shown | Response:
         sources=[
             path,
             f"{path}/server-counts",
+            f"{path}/type-counts",
             f"{path}/power",
             f"{path}/uplinks?limits=false",
             f"/v1/simulations?{urlencode({'region': region, 'limit': ASKED_MAX})}",
@@ -171,12 +173,18 @@ def _places(visit: Visit, path: str, form: Mapping[str, str]) -> Json:
         inside.setdefault(one["datacenter"], set()).add(one["msb"])
     msbs = sorted({one["msb"] for one in places})
     many = len(msbs) > PLACES_MAX
-    ticked = [key.removeprefix(f"{asking.LOSE}msb:") for key in form if key.startswith(f"{asking.LOSE}msb:")]
+    kinds = sorted({*visit.api.get(f"{path}/type-counts")["domain_kinds"], *losing.further_kinds(form)})
+
+    def lost(field: str, kind: str) -> str:
+        """Return the names of a field: those that it has, and those with a tick, whose boxes the form lacks."""
+        return ", ".join(filter(None, [form.get(field, ""), *losing.ticked(form, kind)]))
+
     return {
         "datacenters": [(name, [] if many else sorted(inside[name])) for name in sorted(inside)],
         "msbs": msbs,
         "many": many,
-        "lost_msbs": ", ".join(filter(None, [form.get("lose_msbs", ""), *(ticked if many else ())])),
+        "lost_msbs": lost("lose_msbs", "msb") if many else "",
+        "further_kinds": [(kind, lost(f"{losing.LOSE}{kind}", kind)) for kind in kinds],
         "types": sorted({one["hardware_type"] for one in places}),
         "fed_kinds": sorted({one["kind"] for one in power}),
         "fed_domains": [one["domain"] for one in power],

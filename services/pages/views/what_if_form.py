@@ -12,18 +12,18 @@ from libs.domain.policy import RegionPolicy
 from services.pages.api import Json
 from services.pages.form_fields import WrongField, read_number
 from services.pages.parts.words import count, number, percent, spaced
+from services.pages.views import what_if_losses as losses
 
-LOSE, WITHOUT, POLICY, DEMAND = "lose:", "without:", "policy:", "demand:"
-"""Prefixes of the form's fields. `lose:msb:NAME` and `without:TYPE` are boxes; `demand:ROW:...` is one of many rows."""
-LISTS = {"lose_msbs": "msb", "lose_racks": "rack"}
-"""Fields with names between commas -> the scope of what they lose."""
+WITHOUT, POLICY, DEMAND = "without:", "policy:", "demand:"
+"""Prefixes of the form's fields, beside those of what is lost. `without:TYPE` is a box; `demand:ROW:...` is one of many
+rows.
+"""
 ROWS_MAX = 100
 """Largest number of rows of one kind, as in the API."""
 _SPARE_ROWS = 2
 _NONE = "none"
 _PATH = re.compile(r"([a-z_]{1,40})(?:\[|\.)(\d{1,9})\]?(?:\.(.{1,200}))?")
 """A place in a list of the body, as in `demand[0].owner` and `demand.0.scale`."""
-_OPTIONS = {"msb": "--lose-msb", "datacenter": "--lose-datacenter", "rack": "--lose-rack"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,13 +156,13 @@ def rows_of(form: Mapping[str, str], kind: str) -> list[int]:
 def read_question(region: str, form: Mapping[str, str]) -> Question:
     """Return the question of a form. Raises WrongField."""
     where: dict[str, str] = {}
-    lose = [*_boxes(form), *_listed(form)]
+    lose = losses.read_losses(form)
     where |= {f"lose[{k}]": field for k, (field, _) in enumerate(lose)}
     demand = [*_used(form, "demand", ("name", "capacity_rru", "scale"))]
     where |= {f"demand[{k}]": f"{DEMAND}{row}" for k, row in enumerate(demand)}
     types = [key.removeprefix(WITHOUT) for key in form if key.startswith(WITHOUT) and form[key]]
     where |= {f"remove_hardware_types[{k}]": f"{WITHOUT}{name}" for k, name in enumerate(types)}
-    withdrawn = _names(form, "withdraw_racks")
+    withdrawn = losses.named(form, "withdraw_racks")
     where |= {f"withdraw_racks[{k}]": "withdraw_racks" for k in range(len(withdrawn))}
     for table in TABLES:
         where |= {f"{table.part}[{k}]": f"{table.name}:{row}" for k, row in enumerate(table.used(form))}
@@ -192,9 +192,7 @@ def form_of(what_if: Json, *, decisions_only: bool = False) -> dict[str, str]:
             f"{DEMAND}{row}:scale": _text(one["scale"]),
         }
     if not decisions_only:
-        racks = [one["name"] for one in what_if["lose"] if one["scope"] == "rack"]
-        form |= {f"{LOSE}{one['scope']}:{one['name']}": "on" for one in what_if["lose"] if one["scope"] != "rack"}
-        form |= {"lose_racks": ", ".join(racks), "withdraw_racks": ", ".join(what_if["withdraw_racks"])}
+        form |= losses.losses_form(what_if["lose"]) | {"withdraw_racks": ", ".join(what_if["withdraw_racks"])}
         form |= {f"{WITHOUT}{name}": "on" for name in what_if["remove_hardware_types"]}
         for table in TABLES:
             form |= table.form_of(what_if.get(table.part, ()))
@@ -203,7 +201,7 @@ def form_of(what_if: Json, *, decisions_only: bool = False) -> dict[str, str]:
 
 def sentences(what_if: Json) -> list[str]:
     """Return what a question assumes, a clause each. Takes a body of a request or the `what_if` of an answer."""
-    said = [f"{one['name']} is lost" for one in what_if.get("lose", ())]
+    said = [losses.loss_words(one) for one in what_if.get("lose", ())]
     for one in what_if.get("demand", ()):
         every = f"every reservation of {one['owner']}" if one.get("owner") else "every reservation"
         size, factor = one.get("capacity_rru"), one.get("scale")
@@ -241,7 +239,7 @@ def headline(what_if: Json) -> str:
 
 def command_of(region: str, what_if: Json) -> tuple[str, ...]:
     """Return the command line that asks the same. It has no option for new reservations."""
-    options = [(_OPTIONS[one["scope"]], one["name"]) for one in what_if.get("lose", ())]
+    options = [losses.loss_option(one) for one in what_if.get("lose", ())]
     for one in what_if.get("demand", ()):
         of = one.get("reservation") or one.get("owner")
         factor = "--scale-owner" if one.get("owner") else "--scale"
@@ -272,7 +270,9 @@ def words_of(field: str) -> str:
     found = _ROW.fullmatch(field)
     if found is not None:
         return f"{_ROW_WORDS[found[1]]}, row {found[2]}, {spaced(found[3]).lower()}"
-    for prefix in (POLICY, f"{LOSE}msb:", f"{LOSE}datacenter:", WITHOUT):
+    if field.startswith(losses.LOSE):
+        return spaced(field.rpartition(":")[2])
+    for prefix in (POLICY, WITHOUT):
         if field.startswith(prefix):
             return spaced(field.removeprefix(prefix))
     return spaced(field)
@@ -281,23 +281,6 @@ def words_of(field: str) -> str:
 def read_policy(form: Mapping[str, str]) -> Json:
     """Return the new values of the weights that the form fills in. Raises WrongField."""
     return dict(_policy(form))
-
-
-def _boxes(form: Mapping[str, str]) -> Iterator[tuple[str, Json]]:
-    for key in form:
-        scope, _, name = key.removeprefix(LOSE).partition(":")
-        if key.startswith(LOSE) and form[key] and scope in _OPTIONS and name:
-            yield key, {"scope": scope, "name": name}
-
-
-def _listed(form: Mapping[str, str]) -> Iterator[tuple[str, Json]]:
-    for field, scope in LISTS.items():
-        for name in _names(form, field):
-            yield field, {"scope": scope, "name": name}
-
-
-def _names(form: Mapping[str, str], field: str) -> list[str]:
-    return [name for part in form.get(field, "").split(",") if (name := part.strip())]
 
 
 def _used(form: Mapping[str, str], table: str, names: Sequence[str]) -> Iterator[int]:

@@ -234,10 +234,12 @@ def ready_condition(
         if scarce is not None:
             loss = " after its worst loss" if held.worst is not None else ""
         before = "It held its promise before and lost servers. " if state is Readiness.CAPACITY_LOST else ""
-        message = (
-            f"Holds {_scarcest(held, asked, scarce)}{loss}. {before}The targets give "
-            f"{_given(reservation.target, scarce)}: `plimsoll get moves` shows the servers on their way."
-        )
+        message = f"Holds {_scarcest(held, asked, scarce)}{loss}. {before}"
+        if reservation.target.servers:
+            message += f"The targets give {_given(reservation.target, scarce)}: `plimsoll get moves` shows the servers "
+            message += "on their way."
+        else:
+            message += "It has no server by target, so none is on its way."
     if granted_rru is not None and state is not Readiness.NOTHING_PROMISED:
         message = f"{message} {_promised(granted_rru, asked)}"
     if motion.urgent is not None:

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Depends, Path, Response
 from pydantic import ConfigDict, Field
 
 from libs.domain.principal import Role
+from libs.domain.reservation import RRU_MIN, SERVER_RRU_MAX
 from libs.store.capacity.rru_catalogue import list_classes, list_versions, load_version
 from libs.store.fleet.regions import load_region
 from libs.store.platform.database import Transaction
@@ -27,7 +28,7 @@ router = APIRouter(prefix="/v1/regions", tags=["rru classes"])
 _NOUN, _VERSIONS = "rru-classes", "rru-versions"
 RegionName = Annotated[SomeName, Path(description="Name of the region")]
 ClassName = Annotated[Name, Path(description="Name of the class of workload")]
-_Rru = Annotated[Number, Field(gt=0, le=1_000_000)]
+_Rru = Annotated[Number, Field(ge=RRU_MIN, le=SERVER_RRU_MAX)]
 
 
 class RruClassIn(RequestModel):

@@ -8,19 +8,24 @@ from datetime import timedelta
 import numpy as np
 
 from libs.domain.calendar import Calendar, NewBooking, Windowed, is_beyond_horizon
+from libs.domain.cost_units import units_of_types
 from libs.domain.fleet import FleetSnapshot
 from libs.domain.what_if import with_reservation
-from libs.ras.bookings import MAINTENANCE_S_MAX, beyond_horizon, booking_of, decide
+from libs.ras.bookings import MAINTENANCE_S_MAX, beyond_horizon, booking_of, decide, no_promise
 from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
 from libs.reconcile.errors import StaleGeneration
 from libs.store.capacity.bookings import record_bookings
 from libs.store.capacity.calendar import list_bookings_due, load_calendar
+from libs.store.capacity.cost_units import load_cost_table
+from libs.store.capacity.quotas import load_quota
+from libs.store.capacity.reservations import load_reservation
 from libs.store.fleet.regions import load_region
 from libs.store.fleet.snapshot import load_fleet_snapshot
 from libs.store.platform import audit
 from libs.store.platform.certain_time import certain_now
-from libs.store.platform.database import Database
+from libs.store.platform.database import Database, Transaction
+from services.portal.quota_rule import exceeds_quota, excess_in_words
 
 ACTOR = "portal.bookings"
 AT_ONCE_MAX = 50
@@ -83,6 +88,7 @@ class KeepBookings:
         before = {one.name: one for one in calendar.scheduled}
         with self.database.write() as tx:
             now = certain_now(tx, self.clock)
+            new = _within_quota(tx, snapshot, before[new[0].name], new)
             ids = record_bookings(tx, snapshot, new, now=now)
             for reservation_id, one in zip(ids, new, strict=True):
                 was = before[one.name]
@@ -101,6 +107,28 @@ class KeepBookings:
                 )
             crash_point("portal.bookings.before")
         crash_point("portal.bookings.after")
+
+
+def _within_quota(
+    tx: Transaction, snapshot: FleetSnapshot, one: Windowed, new: tuple[NewBooking, ...]
+) -> tuple[NewBooking, ...]:
+    """Return the bookings `new`, of which the first is for `one`. If it would exceed the quota of the owner, return one
+    that keeps no further server. The quota is locked until the transaction ends.
+
+    The request was accepted by the most that it would probably hold, and hard limits may make it hold more. A promise
+    stays: its quota was asked when it was made.
+    """
+    booking = new[0]
+    if one.is_promise or one.reservation_id is None:
+        return new
+    region, owner = load_region(tx, snapshot.region), load_reservation(tx, one.reservation_id).owner
+    quota = load_quota(tx, snapshot.region, owner, before=0, except_names=[one.name], lock=True)
+    units = units_of_types(snapshot, load_cost_table(tx, region))
+    asked = float(units[snapshot.servers.hardware_type[booking.rows]].sum())
+    if not exceeds_quota(quota, asked=asked, had=quota.own_cost_units):
+        return new
+    why, numbers = excess_in_words(quota, asked=asked)
+    return (no_promise(one, np.intersect1d(one.rows, booking.rows), "QuotaExceeded", why, numbers),)
 
 
 def _booked(snapshot: FleetSnapshot, one: Windowed, others: Calendar) -> tuple[NewBooking, ...]:

@@ -46,6 +46,10 @@ class ReservationEstimateOut(ResponseModel):
     taken_servers: int = Field(description="Free servers that it gets")
     missing_servers: int = Field(description="Further servers that it needs at least, if of missing_hardware_type")
     missing_hardware_type: str | None = Field(description="null: it misses none, or may use no type of the region")
+    needs_solve: bool = Field(
+        description="Whether only a solve can tell which free servers would help it: it gets none here, and "
+        "missing_servers is 0"
+    )
     spare_servers: int = Field(description="Servers that it could give back at least, if it is resized")
 
 
@@ -115,6 +119,9 @@ class SimulationEstimateOut(ResponseModel):
     with_free: ShortfallOut
     taken_servers: int = Field(description="Free servers that reservations get")
     missing_servers: int = Field(description="Further servers that reservations need at least")
+    needing_solve: int = Field(
+        description="Reservations with needs_solve; above 0, with_free is the most that may be short"
+    )
     spare_servers: int = Field(description="Servers that resized reservations could give back at least")
     reservations: list[ReservationEstimateOut] = Field(
         description=f"At most {RESERVATIONS_SHOWN_MAX}; those that lose most come first"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from itertools import chain, islice
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
 
+from libs.domain.domain_kind import PLACE_KINDS
 from libs.domain.region import Region
-from libs.domain.reservation import CAPACITY_RRU_MAX
+from libs.domain.reservation import CAPACITY_RRU_MAX, RRU_MIN
 from libs.domain.simulation import (
     Demand,
     Loss,
@@ -20,11 +21,11 @@ from libs.domain.simulation import (
     UplinkLimitChange,
     WhatIf,
 )
-from libs.store.capacity.reservations import live_names
+from libs.store.capacity.reservations import live_names, load_owners
 from libs.store.fleet.guests import load_guests
-from libs.store.fleet.known_names import hardware_types_of, known_datacenters, known_msbs, known_racks
-from libs.store.plans.simulations import load_owners
+from libs.store.fleet.known_names import hardware_types_of, known_kinds, known_msbs, known_places, known_racks
 from libs.store.platform.database import Transaction
+from libs.web.domain_kinds import PlaceKind
 from libs.web.filled_specs import filled_in
 from libs.web.model import Name, Number, Owner, RequestModel, SomeName, Whole
 from libs.web.names import unknown_name
@@ -53,7 +54,7 @@ class DemandIn(RequestModel):
     owner: SomeName | None = Field(
         default=None, description="All reservations of this owner; without owner and reservation, all of the region"
     )
-    capacity_rru: Annotated[Number, Field(gt=0, le=CAPACITY_RRU_MAX)] | None = Field(
+    capacity_rru: Annotated[Number, Field(ge=RRU_MIN, le=CAPACITY_RRU_MAX)] | None = Field(
         default=None, description="For one: in RRU"
     )
     scale: Annotated[Number, Field(gt=0, le=1000)] | None = Field(
@@ -70,9 +71,11 @@ class NewReservationIn(RequestModel):
 
 
 class LossIn(RequestModel):
-    """A scope that is down with all its servers."""
+    """A domain that is down with all its servers."""
 
-    scope: Literal["datacenter", "msb", "rack"]
+    scope: PlaceKind = Field(
+        description="datacenter, msb, rack, or a further kind of the region, such as network_block"
+    )
     name: SomeName
 
 
@@ -187,18 +190,22 @@ def _unknown(tx: Transaction, region: Region, body: SimulationIn) -> Iterator[Fi
     """Yield names that do not exist, and new names that are taken."""
     owned, taken = load_owners(tx, region.name), live_names(tx, region.name)
     types, msbs = hardware_types_of(tx, region.region_id), known_msbs(tx, region.region_id)
-    datacenters = known_datacenters(tx, region.region_id)
-    places: dict[str, Collection[str]] = {"datacenter": datacenters, "msb": msbs}
     limited = [one.rack for one in body.uplink_limits]
-    if body.withdraw_racks or any(limited) or any(one.scope == "rack" for one in body.lose):
-        places["rack"] = known_racks(tx, region.region_id)
+    racks = known_racks(tx, region.region_id) if body.withdraw_racks or any(limited) else ()
+    kinds = (*PLACE_KINDS, *known_kinds(tx, region.region_id)) if body.lose else ()
+    lost = {one.scope for one in body.lose} & {*kinds}
+    places = {kind: known_places(tx, region.region_id, kind) for kind in lost}
     named: list[tuple[str, str, str, Collection[Any]]] = []
     for k, one in enumerate(body.demand):
         if one.reservation is not None:
             named.append((f"demand[{k}].reservation", "reservation of an owner", one.reservation, owned))
         if one.owner is not None:
             named.append((f"demand[{k}].owner", "owner", one.owner, set(owned.values())))
-    named += [(f"lose[{k}].name", one.scope, one.name, places[one.scope]) for k, one in enumerate(body.lose)]
+    for k, loss in enumerate(body.lose):
+        if loss.scope in places:
+            named.append((f"lose[{k}].name", loss.scope, loss.name, places[loss.scope]))
+        else:
+            named.append((f"lose[{k}].scope", "kind of domain", loss.scope, kinds))
     for k, added in enumerate(body.add_racks):
         named.append((f"add_racks[{k}].msb", "MSB", added.msb, msbs))
         named.append((f"add_racks[{k}].hardware_type", "hardware type", added.hardware_type, types))
@@ -206,8 +213,8 @@ def _unknown(tx: Transaction, region: Region, body: SimulationIn) -> Iterator[Fi
         (f"remove_hardware_types[{k}]", "hardware type", name, types)
         for k, name in enumerate(body.remove_hardware_types)
     ]
-    named += [(f"withdraw_racks[{k}]", "rack", name, places["rack"]) for k, name in enumerate(body.withdraw_racks)]
-    named += [(f"uplink_limits[{k}].rack", "rack", name, places["rack"]) for k, name in enumerate(limited) if name]
+    named += [(f"withdraw_racks[{k}]", "rack", name, racks) for k, name in enumerate(body.withdraw_racks)]
+    named += [(f"uplink_limits[{k}].rack", "rack", name, racks) for k, name in enumerate(limited) if name]
     named += [
         (f"traffic[{k}].reservation", "reservation of an owner", one.reservation, owned)
         for k, one in enumerate(body.traffic)

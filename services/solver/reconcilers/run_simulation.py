@@ -18,16 +18,17 @@ from libs.jobs.progress import ProgressRecorder
 from libs.observability.logs import redact_text
 from libs.plan_check.check import check_plan, require_clean
 from libs.ras.admission import refusal_of
+from libs.ras.awaited_losses import await_lost_domains
 from libs.ras.difference import difference
 from libs.ras.held_while_short import with_held
-from libs.ras.lost_msbs import await_lost_msbs
 from libs.ras.simulation_report import Refusal, SimulationReport, report_as_json
 from libs.ras.solve import plan_target_bindings
 from libs.ras.solve_result import SolveResult
 from libs.ras.waves.report import report_waves
 from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
-from libs.store.fleet.lost_msbs import load_lost_msbs
+from libs.store.capacity.reservations import load_owners
+from libs.store.fleet.lost_domains import load_lost_domains
 from libs.store.fleet.regions import load_region
 from libs.store.fleet.snapshot import load_fleet_snapshot
 from libs.store.moves.churn import with_churn
@@ -35,7 +36,6 @@ from libs.store.moves.moving_state import load_moving_state
 from libs.store.plans.simulations import (
     finish_simulation,
     forget_simulations,
-    load_owners,
     load_simulation,
     record_simulation_progress,
     start_simulation,
@@ -87,7 +87,7 @@ class RunSimulation:
         with self.database.snapshot() as tx:
             now = self.clock.now()
             before = with_churn(tx, load_fleet_snapshot(tx, simulation.region), now=now)
-            before = await_lost_msbs(before, load_lost_msbs(tx, simulation.region, now=now), now)
+            before = await_lost_domains(before, load_lost_domains(tx, simulation.region, now=now), now)
             owned = load_owners(tx, simulation.region)
             state = load_moving_state(tx, simulation.region)
         imagined = imagine(before, simulation.what_if, owned)

@@ -21,10 +21,10 @@ from libs.plan_check.churn import counted_servers
 from libs.plan_check.committed import check_committed
 from libs.plan_check.regression import planned_shortfall_rru
 from libs.ras.arrival_bounds import settle_within
+from libs.ras.awaited_losses import await_lost_domains
 from libs.ras.commit_report import committed_report, kept_part
 from libs.ras.findings import findings_of, found_ids
 from libs.ras.held_while_short import with_held
-from libs.ras.lost_msbs import await_lost_msbs
 from libs.ras.power_bounds import PowerBound
 from libs.ras.quota_bounds import QuotaBound
 from libs.ras.solve import plan_target_bindings
@@ -41,7 +41,7 @@ from libs.store.capacity.plan_changes import load_plan_changes
 from libs.store.capacity.quotas import load_bounds, lock_limits
 from libs.store.capacity.rru_catalogue import follow_catalogue
 from libs.store.capacity.shared_buffers import size_shared_buffers
-from libs.store.fleet.lost_msbs import load_lost_msbs
+from libs.store.fleet.lost_domains import load_lost_domains
 from libs.store.fleet.power_limits import load_power_bounds
 from libs.store.fleet.regions import load_region
 from libs.store.fleet.servers import load_free_servers
@@ -155,7 +155,7 @@ class SolveBindings:
         crash_point("solver.buffers.after")
         with self.database.snapshot() as tx:
             snapshot = with_churn(tx, load_fleet_snapshot(tx, self.region), now=now)
-            snapshot = await_lost_msbs(snapshot, load_lost_msbs(tx, self.region, now=now), now)
+            snapshot = await_lost_domains(snapshot, load_lost_domains(tx, self.region, now=now), now)
         with self.database.write() as tx:
             left = fail_left_runs(tx, region.region_id, now=now)
             solve_run_id = start_solve_run(

@@ -1,11 +1,12 @@
 import json
 
 import numpy as np
+import pytest
 
 from libs.domain.domain_limits import DomainLimit
 from libs.domain.reservation import ReservationSpec
-from libs.domain.simulation import NewReservation, WhatIf, what_if_of
-from libs.domain.what_if import imagine, with_reservation
+from libs.domain.simulation import Loss, NewReservation, WhatIf, what_if_of
+from libs.domain.what_if import UnknownName, imagine, with_reservation
 from tests.builders.region import fleet_snapshot
 
 WEB = ReservationSpec(capacity_rru=3, rru={"hw-a": 1.0}, msb_spread_limit=0.5, affinity={"dc-00": 0.5})
@@ -41,3 +42,24 @@ def test_a_stored_what_if_creates_a_reservation_with_its_limits() -> None:
     again = what_if_of(json.loads(json.dumps(asked.as_dict(), default=str)))
     assert again.create[0].spec.domain_limits == limits
     assert imagine(SNAPSHOT, again, {}).reservations.domain_limits[1, 1].tolist() == [np.inf, 2, np.inf, 1]
+
+
+def test_the_loss_of_a_domain_takes_its_servers_and_no_others() -> None:
+    domains = {
+        "network_block": {"server-00": "b0", "server-01": "b1", "server-05": "b1"},
+        "power_row": {"server-02": "b1"},
+    }
+    before = fleet_snapshot(domains=domains, down=["server-07"])
+
+    def lost(*places: tuple[str, str]) -> list[str]:
+        what_if = WhatIf(policy={}, lose=tuple(Loss(scope=kind, name=name) for kind, name in places))
+        after = imagine(before, what_if_of(what_if.as_dict()), {})
+        return [*after.servers.name[before.servers.available & ~after.servers.available]]
+
+    assert lost(("network_block", "b1")) == ["server-01", "server-05"]
+    assert lost(("network_block", "b0"), ("power_row", "b1")) == ["server-00", "server-02"]
+    assert lost(("msb", "msb-01"), ("network_block", "b1")) == ["server-01", "server-04", "server-05", "server-06"]
+    for place, field in ((("cooling", "b1"), "lose[0].scope"), (("power_row", "b0"), "lose[0].name")):
+        with pytest.raises(UnknownName) as unknown:
+            lost(place)
+        assert unknown.value.field == field

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from libs.domain.failure_record import MSB_DOWN_S, MSB_LOSSES_PER_YEAR, YEAR_S, MsbLossRecord
-from libs.domain.msb_outlook import LossGround
+from libs.domain.loss_outlook import LossGround
 from libs.ras.chance_whole import chances_whole
-from libs.ras.msb_outlook import foresee_msb_losses
+from libs.ras.loss_outlook import foresee_losses
 
 DAY_S = 86_400.0
 
@@ -19,8 +19,9 @@ def ground(held, granted, survives=None):
     r, m = held.shape
     zeros = np.zeros(m, np.int64)
     return LossGround(
+        kind="msb",
         datacenter=np.array(["dc"] * m, object),
-        msb=np.array([f"msb-{i}" for i in range(m)], object),
+        domain=np.array([f"msb-{i}" for i in range(m)], object),
         servers=zeros,
         down=zeros,
         in_use=zeros,
@@ -109,7 +110,7 @@ def test_the_loss_of_a_resource_leaves_a_reservation_short():
     found = {one.reservation: one for one in chances_whole(facts, record(3), horizon_s=DAY_S)}
     assert (found["r0"].fatal_msbs, found["r0"].fatal_pairs, found["r0"].missing_rru) == (2, 0, 0)
     assert (found["r1"].fatal_msbs, found["r1"].fatal_pairs) == (0, 0)
-    msbs = foresee_msb_losses(facts)
+    msbs = foresee_losses(facts)
     assert [[(one.reservation, one.missing_rru) for one in msb.short] for msb in msbs] == [[("r0", 2)], [("r0", 2)], []]
     facts = replace(facts, resource_rru=np.array([[4.0, 4.0, 0.0]]))
     [one] = [one for one in chances_whole(facts, record(3), horizon_s=DAY_S) if one.reservation == "r0"]

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from libs.domain.drain_schedule import DrainGround
+from libs.domain.loss_outlook import LossGround
 from libs.domain.maintenance import MaintenanceReason
-from libs.domain.msb_outlook import LossGround
 from libs.ras.drain_schedule import plan_drains
 
 NOW = datetime(2026, 11, 25, tzinfo=UTC)
@@ -28,8 +28,9 @@ def drawn(seed, *, asked=()):
     total = held.sum(1)
     granted = total - rng.integers(0, 6, r)
     region = LossGround(
+        kind="msb",
         datacenter=np.array(["dc"] * msbs, object),
-        msb=np.array([f"msb-{m}" for m in range(msbs)], object),
+        domain=np.array([f"msb-{m}" for m in range(msbs)], object),
         servers=np.full(msbs, 24),
         down=np.zeros(msbs, np.int64),
         in_use=np.zeros(msbs, np.int64),
@@ -108,7 +109,7 @@ def test_a_rack_whose_drain_would_lack_a_resource_has_no_slot():
     lax = replace(ground.region, granted_rru=total / 100)
     rack = int(np.flatnonzero(ground.gone_rru[:, 0])[0])
     assert not planned(replace(ground, region=lax)).unplaced
-    holds = np.zeros((1, len(lax.msb)))
+    holds = np.zeros((1, len(lax.domain)))
     holds[0, ground.rack_msb[rack]] = lax.granted_rru[0]
     gone = np.zeros((len(ground.rack), 1))
     gone[rack] = holds.sum()

@@ -364,3 +364,27 @@ def test_an_exceeded_limit_is_repaired_at_the_cost_of_a_server_of_a_short_reserv
     plan = plan_target_bindings(snapshot).plan
     assert check_plan(snapshot, plan) == []
     assert excess(snapshot, plan.target) == 0.0
+
+
+@SMALL
+@given(st.integers(0, 2**32 - 1))
+def test_a_repair_is_lawful_whether_or_not_the_policy_fixes_first(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    snapshot = with_limits(random_region(rng, int(rng.integers(3, 7)), 2), rng)
+    lower = tuple(replace(one, limit_w=max(1.0, one.limit_w - 500.0)) for one in snapshot.power.limits)
+    snapshot = replace(snapshot, power=replace(snapshot.power, limits=lower), policy=RegionPolicy(fix_first=False))
+    assert check_plan(snapshot, plan_target_bindings(snapshot, EXACT).plan) == []
+
+
+@COLUMNS
+def test_no_server_moves_for_what_a_retiring_one_relieves(columns: int) -> None:
+    # r0 is covered without the server that will be retired, so that one goes, and msb-0 is below its limit by that.
+    plain = region(msb_datacenter=(0, 0), servers=[(0, 0, 0, True), (0, 0, 0), (1, 0)], capacity=[1], survives=[False])
+    plain = replace(plain, servers=replace(plain.servers, leaving=np.array([False, True, False])))
+    snapshot = powered(plain, ("MSB", "msb-0", 300.0 + 100.0))
+    assert excess(snapshot, snapshot.servers.target) == pytest.approx(0.2)
+    found = plan_target_bindings(snapshot, Limits(exact_columns_max=columns))
+    assert found.plan.target.tolist() == [0, FREE, FREE]
+    assert excess(snapshot, found.plan.target) == 0
+    assert found.report.lower_bound <= found.report.score.total_without_rack
+    assert not found.report.proven, "its program counts on no retiring server"

@@ -54,8 +54,8 @@ def test_what_is_wrong_beside_a_secret_does_not_show_it(monkeypatch):
     monkeypatch.setenv("PLIMSOLL_CLOCK_SPEED", "0")
     with pytest.raises(SystemExit) as left:
         read_environment(WorkerSettings)
-    assert "PLIMSOLL_JOB_SLOTS is wrong: Input should be a valid integer" in str(left.value)
-    assert "PLIMSOLL_CLOCK_SPEED is wrong: Input should be greater than 0" in str(left.value)
+    assert "PLIMSOLL_JOB_SLOTS is wrong: must be a whole number" in str(left.value)
+    assert "PLIMSOLL_CLOCK_SPEED is wrong: must be more than 0" in str(left.value)
     assert "s3cret" not in str(left.value)
     monkeypatch.setenv("PLIMSOLL_JOB_CYCLES", "{s3cret")
     with pytest.raises(SystemExit, match=r"PLIMSOLL_JOB_CYCLES: is not JSON$"):

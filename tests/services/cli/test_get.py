@@ -9,8 +9,9 @@ import typer
 from services.cli.client import Client
 from services.cli.columns import COLUMNS, FILTERS, columns_of
 from services.cli.failure import CliFailure
-from services.cli.get import _one, _pair, id_of
+from services.cli.get import _one, _pair, get, id_of
 from services.cli.noun import Noun
+from services.cli.output import Output
 
 
 @pytest.mark.parametrize(
@@ -90,3 +91,14 @@ def test_a_filter_beside_a_name_narrows_it_down_and_is_refused_beside_an_id() ->
     client.get.assert_called_once_with("/v1/reservations/9")
     with pytest.raises(typer.BadParameter, match="4711 is one object already: leave out --where"):
         _one(client, Noun.MOVES, "4711", {"region": "east"})
+
+
+def test_the_losses_of_domains_are_as_many_as_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their list has one page, so its limit goes along with the question."""
+    client = create_autospec(Client, instance=True)
+    client.get.return_value = {"region": "west", "kind": "rack", "items": [{"domain": "rack-1"}, {"domain": "rack-2"}]}
+    monkeypatch.setattr(Client, "connect", classmethod(lambda cls: client))
+    get("domain-losses", None, ["region=west", "kind=rack"], limit=1, output=Output.JSON)
+    client.get.assert_called_once_with("/v1/regions/west/domain-losses", kind="rack", limit="2")
+    get("domain-losses", None, ["region=west"], limit=5000)
+    client.get.assert_called_with("/v1/regions/west/domain-losses", limit="1000")

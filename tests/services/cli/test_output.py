@@ -126,3 +126,7 @@ def test_less_than_the_whole_never_reads_as_the_whole() -> None:
 
 def test_the_residue_of_a_sum_is_nothing() -> None:
     assert [output.text_of(rru) for rru in (3.55e-15, -3.55e-12, 1e-6, 0.0)] == ["0", "0", "1e-06", "0"]
+
+
+def test_a_table_has_the_digits_of_a_sentence() -> None:
+    assert [output.text_of(saved) for saved in (0.8625, 0.08625, 1 / 3)] == ["0.8625", "0.08625", "0.3333"]

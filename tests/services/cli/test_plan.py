@@ -13,7 +13,7 @@ def test_a_gap_that_is_penalty_is_told_as_such() -> None:
 
 
 def test_a_run_says_whose_servers_its_gap_counts() -> None:
-    said = "The gap and the costs before count 16 servers of a lost MSB as present; the costs after do not."
+    said = "The gap and the costs before count 16 servers of a lost domain as present; the costs after do not."
     told = _short({**RUN, "report": {"gap": 0.01, "as_solved": {"message": said, "total": 5.0}}})["report"]
     assert told == {"gap": "at most 1.00% above the best possible", "as_solved": said}
 

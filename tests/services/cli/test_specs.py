@@ -47,6 +47,12 @@ def test_limits_of_one_kind_are_one_entry() -> None:
         spec_of(within=["network_block"])
 
 
+def test_one_name_with_two_values_is_refused() -> None:
+    for given in ({"within": ["msb=1", "msb=2"]}, {"rru": ["hw-a=1", "hw-a=2"]}):
+        with pytest.raises(typer.BadParameter, match="is given twice"):
+            spec_of(**given)
+
+
 def test_resources_are_pairs_of_a_name_and_an_amount() -> None:
     assert spec_of(resource=["cores=1000", "memory_gib=4000.5"]) == {
         "resources": {"cores": 1000.0, "memory_gib": 4000.5}

@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 
 from services.cli import uplinks
 from services.cli.client import Client
+from tests.builders.refusals import refusal
 
 FOUND = {
     "limits": {"rack-00": 40.0, "rack-01": 100.0},
@@ -53,6 +54,24 @@ def test_named_racks_change_and_the_others_keep_their_limits(platform: Stub, arg
     done = CliRunner().invoke(uplinks.app, ["limit", "west", *arguments])
     assert done.exit_code == 0, done.output
     assert platform.sent == [(body, 3)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "field", "said"),
+    [
+        (["--gbit", "0"], "others_gbit", "--gbit: must be more than 0"),
+        (["rack-07", "--gbit", "0"], "limits.rack-07", "--gbit of rack-07: must be more than 0"),
+    ],
+)
+def test_an_error_names_the_option_that_the_person_gave(
+    platform: Stub, monkeypatch: pytest.MonkeyPatch, arguments: list[str], field: str, said: str
+) -> None:
+    def refuse(path: str, body: Any, *, generation: int) -> Any:
+        raise refusal(field, "must be more than 0")
+
+    monkeypatch.setattr(platform, "put", refuse)
+    done = CliRunner().invoke(uplinks.app, ["limit", "west", *arguments])
+    assert said in str(done.exception).splitlines()[1]
 
 
 def test_the_racks_that_send_most_are_shown_with_the_sums(platform: Stub) -> None:

@@ -25,12 +25,13 @@ def test_a_server_whose_loan_is_over_goes_at_hold_where_another_reservation_wait
 
 def test_for_such_a_server_another_one_is_lent_and_stays_until_it_can_go() -> None:
     """Three reservations give a server each to the next one, and one of these servers is a loan that is over. The last
-    reservation could give first at *hold*, so a loan that ends at once and begins again would stop all three.
+    reservation borrows none, and could give first at *hold*. So a loan that ends at once and begins again would stop
+    all three.
     """
     current = {1: 1, 2: 1, 3: 1, 4: 1, 5: 2, 6: 2, 7: 2, 9: 3, 10: 3, 100: 0}
     target = current | {4: 3, 7: 1, 10: 2}
     world = World(current=dict(current), target=dict(target), in_use=set(), msbs=4, survives=True)
-    world.promised = {1: 4.0, 2: 3.0, 3: 1.0}
+    world.promised, world.no_loans = {1: 4.0, 2: 3.0, 3: 1.0}, {3}
     world.spare_for, world.lent_until, world.recalled = {4: 1}, {4: T0 + timedelta(hours=1)}, {4: T0}
     for second in range(60):
         if tick(world, POLICY, T0 + timedelta(seconds=second), None):
@@ -95,6 +96,51 @@ def test_spares_come_back_whatever_fails(world: World, data: st.DataObject) -> N
     assert rests or seen[-1] == seen[-30], "no move or loan begins and ends again and again"
     waits = {world.current[s] for s in world.target if world.current[s] and world.current[s] != world.target[s]}
     assert set(world.spare_for.values()) <= waits, "a reservation has a spare, and nothing to give"
+
+
+def short_world(free: int, promise: float) -> World:
+    """A reservation with a server in each of four MSBs of seven gives one to another. The free servers are in
+    different MSBs.
+    """
+    current = {1: 1, 2: 1, 3: 1, 4: 1, 19: 2} | {100 + k: 0 for k in (5, 6, 7)[:free]}
+    return World(
+        current=dict(current), target=current | {1: 2}, in_use=set(), msbs=7, survives=True, profile={},
+        promised={1: promise, 2: 1.0},
+    )  # fmt: skip
+
+
+def test_a_reservation_below_its_promise_borrows_enough_for_its_server_to_leave_or_nothing() -> None:
+    """Each spare raises what it must keep, up to the promise. Two of three would be lent for nothing."""
+    for free, lent in ((1, 0), (2, 0), (3, 3)):
+        world = short_world(free, 6.0)
+        seen = 0
+        for second in range(60):
+            if tick(world, POLICY, T0 + timedelta(seconds=second), None):
+                break
+            seen = max(seen, len(world.spare_for))
+        assert (seen, world.current[1]) == (lent, 2 if lent else 1)
+
+
+def test_a_spare_keeps_the_level_hold_where_none_keeps_survive() -> None:
+    """Without it the move would wait for an approval, beside a server that is free."""
+    world = short_world(1, 4.0)
+    least = world.promised[1]
+    for second in range(60):
+        if tick(world, POLICY, T0 + timedelta(seconds=second), None):
+            break
+        least = min(least, world.holds(1))
+    assert (world.current[1], least, set(world.spare_for)) == (2, 4.0, {105})
+
+
+def test_the_reservation_that_lacks_least_borrows_first() -> None:
+    """The first would need all free servers for one of its own. The second needs one for each of its two."""
+    current = {8: 1, 9: 1, 10: 1, 2: 2, 3: 2, 104: 0, 105: 0, 106: 0}
+    world = World(
+        current=dict(current), target=current | {8: 2, 2: 1, 3: 1}, in_use=set(), msbs=8, profile={},
+        promised={1: 5.0, 2: 2.0},
+    )  # fmt: skip
+    loans = plan_moves(world.snapshot(), POLICY, T0).loans
+    assert [loan.reservation_id for loan in loans] == [2, 2]
 
 
 def test_no_spare_is_lent_where_it_does_not_help() -> None:

@@ -29,6 +29,7 @@ SHOTS = {
     "servers": "/regions/west/servers",
     "server": "/regions/west/servers/server-000010?wait=1",
     "failures": "/regions/west/failures",
+    "failures-of-blocks": "/regions/west/failures?kind=network_block",
     "solves": "/regions/west/solves",
     "solve": "/regions/west/solves/1",
     "two-solves": "/regions/west/solves/3?with=1",
@@ -38,7 +39,8 @@ SHOTS = {
     "executions": "/executions",
     "execution": "/executions/2",
     "action": "/executions/2?action=shift/feed/north/east",
-    "what-if": "/regions/west/what-if?lose%3Amsb%3Amsb-03=on&demand%3A1%3Aname=web&demand%3A1%3Acapacity_rru=30",
+    "what-if": "/regions/west/what-if?lose%3Amsb%3Amsb-03=on&lose%3Anetwork_block=block-02"
+    "&demand%3A1%3Aname=web&demand%3A1%3Acapacity_rru=30",
     "simulation": "/regions/west/what-if/1",
     "quotas": "/regions/west/quotas?open=ads",
     "movers": "/movers",

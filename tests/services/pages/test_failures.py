@@ -3,9 +3,12 @@
 import csv
 import io
 import re
+from types import SimpleNamespace
 
 import pytest
 
+from services.pages.views.failure_tables import of_losses
+from tests.builders.pages_world import RRU
 from tests.services.pages.test_pages import text_of
 
 
@@ -35,12 +38,55 @@ def test_the_loss_of_each_msb_names_who_would_be_short(log_in, world, api) -> No
     for short in (one["short"][0] for one in losses if one["short"]):
         assert f"{short['reservation']} lacks" in said
         assert f'href="/regions/west/reservations/{short["reservation"]}"' in page.text
-    assert "MSBs whose loss leaves a guarded reservation short" in said
+    breaking = sum(one["broken"] > 0 for one in losses)
+    assert f"{breaking} of {len(losses)} losses of one MSB leave a guarded reservation short" in said
     assert "is less than its promise" in said
     for one in losses:
         badge = f"{one['broken']} short" if one["broken"] else "others short" if one["short"] else "none short"
         row = next(row for row in re.findall(r"<tr>(.*?)</tr>", page.text, re.DOTALL) if f">{one['msb']}<" in row)
         assert f">{badge}<" in row, one["msb"]
+
+
+def test_a_further_kind_is_chosen_and_each_loss_leads_to_its_what_if(log_in, world, api) -> None:
+    servers = api.get("/v1/servers", params={"region": "west", "limit": 1000}).json()["items"]
+    web = [one for one in servers if one["current_reservation"] == "web" and one["unavailability"] == "none"]
+    rest = {one["domains"]["network_block"]: 24.0 for one in web}
+    for block in rest:
+        rest[block] -= sum(RRU[one["hardware_type"]] for one in web if one["domains"]["network_block"] != block)
+    browser = log_in(world.viewer)
+    page = browser.get("/regions/west/failures?kind=network_block").text
+    said = text_of(page)
+    assert "If one network block went now" in said
+    assert '<option value="network_block" selected>network block</option>' in page
+    assert "0 of 8 losses of one network block leave a guarded reservation short" in said, "no promise names the kind"
+    for block, lacks in rest.items():
+        row = next(row for row in re.findall(r"<tr>(.*?)</tr>", page, re.DOTALL) if f">{block}<" in row)
+        assert (f"</a> lacks {lacks:.12g} of 24 RRU, not guarded" in row) is (lacks > 1e-6), block
+        asked = re.search(r'href="([^"]+)">What if\?<', row)[1]
+        question = browser.get(asked).text
+        assert f'name="lose:network_block" value="{block}"' in question
+        assert f"network block {block} is lost" in text_of(question)
+    assert any(lacks > 1e-6 for lacks in rest.values())
+    assert browser.get("/regions/west/failures?kind=power_row").status_code == 422
+
+
+@pytest.mark.parametrize(
+    ("kind", "domain", "leads_to"),
+    [
+        ("network_block", "b:1", "/regions/west/what-if?lose%3Anetwork_block%3Ab%3A1=on"),
+        ("network_block", "servers without a network_block", None),
+        ("rack", "rack-1", "/regions/west/what-if?lose_racks=rack-1"),
+    ],
+)
+def test_what_can_fail_leads_to_its_what_if_and_a_cut_list_says_so(
+    kind: str, domain: str, leads_to: str | None
+) -> None:
+    row = {"domain": domain, "datacenter": None, "broken": 0, "reservations_short": 0, "missing_rru": 0, "short": []}
+    row |= dict.fromkeys(("servers", "down", "in_use", "spare", "reservations"), 1)
+    losses = {"kind": kind, "items": [row], "domains": 1200}
+    table = of_losses(SimpleNamespace(path="/regions/west/failures", query={}), "west", losses)
+    assert table.act(row) == ("" if leads_to is None else f'<a href="{leads_to}">What if?</a>')
+    assert table.cut == "These are the worst 1 of 1,200."
 
 
 def test_a_failure_its_replacement_and_the_buffer_are_told(log_in, world, api) -> None:

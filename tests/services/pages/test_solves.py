@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from libs.jobs.curve import POINTS_MAX
 from services.pages.parts.curves import Course, curve_svg, is_logarithmic
 from services.pages.parts.words import number, sentence
+from services.pages.views.solve import signed
 
 
 @pytest.fixture
@@ -68,7 +69,7 @@ def test_a_run_shows_its_curve_and_its_changes(log_in, world, runs) -> None:
 
 def test_a_run_says_whose_servers_its_gap_counts(log_in, world, runs) -> None:
     browser, run = log_in(world.viewer), runs[0]
-    said = "The gap and the costs before count 16 servers of a lost MSB as present; the costs after do not."
+    said = "The gap and the costs before count 16 servers of a lost domain as present; the costs after do not."
     assert "of a lost MSB" not in browser.get(address(run)).text
     change = sa.text("UPDATE solve_runs SET report = CAST(:report AS jsonb) WHERE solve_run_id = :id")
     with world.platform.database.write() as tx:
@@ -152,3 +153,7 @@ def test_a_curve_of_any_length_is_a_small_picture() -> None:
 def test_a_single_point_and_equal_values_draw() -> None:
     for some in (points(5.0), points(0.0, 0.0), [{"at_s": 0.0, "phase": "p", "incumbent": 0.0, "bound": 0.0}]):
         assert curve_svg("t", [Course("a", "l1", some)]) is not None
+
+
+def test_a_change_that_is_shown_as_zero_has_no_sign() -> None:
+    assert [signed(change) for change in (None, 1e-9, -1e-9, 0.0, 0.25)] == [None, "0", "0", "0", "+0.25"]

@@ -16,7 +16,9 @@ PATH = "/regions/west/what-if"
 FORM = {
     "lose:msb:msb-01": "on",
     "lose:datacenter:dc-02": "on",
+    "lose:power_row:row:7": "on",
     "lose_racks": "rack-1, rack-2",
+    "lose:network_block": "block-1, block-2",
     "demand:1:of": "reservation",
     "demand:1:name": "web",
     "demand:1:capacity_rru": "30",
@@ -52,8 +54,11 @@ BODY = {
     "lose": [
         {"scope": "msb", "name": "msb-01"},
         {"scope": "datacenter", "name": "dc-02"},
+        {"scope": "power_row", "name": "row:7"},
         {"scope": "rack", "name": "rack-1"},
         {"scope": "rack", "name": "rack-2"},
+        {"scope": "network_block", "name": "block-1"},
+        {"scope": "network_block", "name": "block-2"},
     ],
     "add_racks": [{"msb": "msb-02", "hardware_type": "c5.metal", "servers_per_rack": 20, "racks": 3}],
     "remove_hardware_types": ["i3.metal"],
@@ -91,7 +96,9 @@ def test_every_error_of_the_api_finds_its_field() -> None:
         "demand[1].owner": "demand:4:name",
         "demand[2].scale": "demand:5:scale",
         "lose[0].name": "lose:msb:msb-01",
+        "lose[2].name": "lose:power_row:row:7",
         "lose[3].name": "lose_racks",
+        "lose[5].scope": "lose:network_block",
         "add_racks[0].msb": "racks:2:msb",
         "remove_hardware_types[0]": "without:i3.metal",
         "withdraw_racks[0]": "withdraw_racks",
@@ -106,7 +113,8 @@ def test_every_error_of_the_api_finds_its_field() -> None:
 
 def test_an_answer_can_be_asked_again_as_it_was_or_without_events(log_in, world, api) -> None:
     limit = {"domain": "msb-02", "kind": "MSB", "limit_w": 900000.0, "headroom": 0.1}
-    body = BODY | {"lose": BODY["lose"][:2], "withdraw_racks": [], "power_limits": [limit]}
+    blocks = [{"scope": "network_block", "name": f"block-0{k}"} for k in range(2)]
+    body = BODY | {"lose": [*BODY["lose"][:2], *blocks], "withdraw_racks": [], "power_limits": [limit]}
     body |= {"uplink_limits": BODY["uplink_limits"][:1]}
     made = api.post("/v1/simulations", json=body).json()
     again = asking.form_of(made["what_if"])
@@ -121,7 +129,8 @@ def test_an_answer_can_be_asked_again_as_it_was_or_without_events(log_in, world,
 
 def test_the_command_line_asks_the_same() -> None:
     assert " ".join(asking.command_of("west", BODY)) == (
-        "simulate west --lose-msb msb-01 --lose-datacenter dc-02 --lose-rack rack-1 --lose-rack rack-2 "
+        "simulate west --lose-msb msb-01 --lose-datacenter dc-02 --lose power_row:row:7 --lose-rack rack-1 "
+        "--lose-rack rack-2 --lose network_block:block-1 --lose network_block:block-2 "
         "--demand web=30 --scale-owner ads=1.5 --scale 2 --add-rack msb-02:c5.metal:20:3 --remove-type i3.metal "
         "--withdraw-rack rack-3 --power-limit power_row:row-7=180000 --power-limit msb-02=900000:0.1 "
         "--uplink-limit 100 --uplink-limit rack-4=40 --traffic web=2.5 --policy buffer_cost=8 --policy fix_first=false"
@@ -262,6 +271,8 @@ def test_wrong_fields_say_what_is_wrong_beside_them(log_in, world) -> None:
         ({"policy:fix_first": "perhaps"}, "must be true or false"),
         ({"action": "run"}, "name at least one change"),
         ({"lose_racks": "nowhere"}, "Lose racks"),
+        ({"lose:network_block": "block-00, block-99"}, "no network_block is called block-99"),
+        ({"lose:power_row": "row-1"}, "no kind of domain is called power_row: known: datacenter, msb, network_block"),
     ):
         page = browser.post(PATH, data=form)
         assert (page.status_code, words in text_of(page.text)) == (422, True), form
@@ -295,6 +306,21 @@ def test_a_question_of_another_region_or_of_none_is_missing(log_in, world) -> No
     for path in ("/regions/east/what-if/1", f"{PATH}/99999", f"{PATH}/x", f"{PATH}/99999999999999999999"):
         assert browser.get(path).status_code == 404, path
     assert browser.get("/regions/none/what-if").status_code == 404
+
+
+def test_the_loss_of_a_network_block_is_estimated_and_simulated(log_in, world, api) -> None:
+    browser = log_in(world.operator)
+    question = {"region": "west", "lose": [{"scope": "network_block", "name": "block-02"}]}
+    found = api.post("/v1/simulations", params={"dry_run": "true"}, json=question).json()
+    page = browser.post(PATH, data={"action": "estimate", "lose:network_block": "block-02"}).text
+    once = found["at_once"]
+    assert once["shortfall_rru"] > found["now"]["shortfall_rru"]
+    assert f"At once {once['reservations_short']} {once['shortfall_rru']:g}" in text_of(page)
+    assert 'name="lose:network_block" value="block-02"' in page
+    address = ask(browser, world, {"lose:network_block": "block-02"})
+    assert "What if network block block-02 is lost?" in browser.get(address).text
+    cost = api.get(f"/v1/simulations/{address.rpartition('/')[2]}").json()["report"]["cost"]
+    assert cost["at_once"]["shortfall_rru"] == pytest.approx(once["shortfall_rru"])
 
 
 HTMX = {"HX-Request": "true"}

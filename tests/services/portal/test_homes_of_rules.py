@@ -21,7 +21,7 @@ def comparing(tree: ast.AST) -> set[str]:
     ("attribute", "homes"),
     [
         ("limit_cost_units", {"portal/quota_rule.py"}),
-        ("pending_cost_units", {"portal/quota_rule.py", "portal/judge.py"}),  # the judge words its message by it
+        ("pending_cost_units", {"portal/quota_rule.py"}),
         # the rule is in libs/domain; the broker asks whether an override of maintenance waits for an approval at all
         ("four_eyes", {"broker/ask_maintenance.py"}),
     ],

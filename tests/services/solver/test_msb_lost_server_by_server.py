@@ -148,8 +148,8 @@ def test_the_shared_buffer_is_spared_and_what_was_taken_goes_back(region: Region
     assert report["gap"] < 0.01, "and it is no distance to a better plan"
     awaited = report["as_solved"]
     assert awaited["message"] == (
-        f"The gap and the costs before count {awaited['awaited_servers']} servers of a lost MSB as present; the costs "
-        "after do not."
+        f"The gap and the costs before count {awaited['awaited_servers']} servers of a lost domain as present; the "
+        "costs after do not."
     )
     assert awaited["awaited_servers"] > 0
     assert awaited["shortfall_rru"] == 0 < report["terms"]["shortfall_rru"]

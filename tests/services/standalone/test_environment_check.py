@@ -115,7 +115,7 @@ def test_up_starts_nothing_in_a_wrong_environment(tmp_path, name):
     command = [sys.executable, "-m", "services.cli.main", "up"]
     ended = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     assert ended.returncode == 1
-    assert f"plimsoll: the environment is wrong: {name} is wrong: Input should be greater than" in ended.stderr
+    assert f"plimsoll: the environment is wrong: {name} is wrong: must be" in ended.stderr
     assert not (tmp_path / "state").exists()
 
 

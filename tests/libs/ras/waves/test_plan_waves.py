@@ -276,12 +276,45 @@ def test_servers_that_are_lent_already_are_not_lent_again() -> None:
         rru=np.ones(2),
         begins=np.array([-1, 0]),  # the second one is on its way
         ends=np.full(2, NEVER),
+        foretold=np.zeros(2, bool),
     )
     promises = promises_of([[1.0, 1.0, 1.0], [1.0, 1.0, 0.0]], [1.0, 1.0])
     plan = plan_waves(moves, promises, DEFAULT, stock(promises, (2, 5), lent=lent))
     assert check_waves(moves, promises, plan) == []
     assert (plan.wave.tolist(), len(plan.loans)) == ([0, 1], 2)
     assert plan.loans.ends.tolist() == [2, 2]
+
+
+def test_a_short_reservation_borrows_enough_or_nothing_and_the_check_refuses_a_loan_of_no_use() -> None:
+    """The first survives with 3 of its 6, and holds 4."""
+    moves = moves_of((1, 0, 1))
+    promises = promises_of([[1.0, 1.0, 1.0, 1.0, 0.0], [1.0, 0.0, 0.0, 0.0, 0.0]], [6.0, 0.0])
+    few, enough = (plan_waves(moves, promises, DEFAULT, stock(promises, (4, number))) for number in (2, 3))
+    assert (len(few.loans), few.approved, len(enough.loans), enough.approved) == (0, 0, 3, 2)
+    for plan in (few, enough):
+        assert check_waves(moves, promises, plan) == []
+    only = np.arange(3) < 2
+    loans = WaveLoans(**{name: getattr(enough.loans, name)[only] for name in WaveLoans.__dataclass_fields__})
+    useless = {one.reason for one in check_waves(moves, promises, replace(enough, loans=loans))}
+    assert "OfNoUse" in useless
+    before = replace(loans, foretold=np.zeros(2, bool))
+    assert "OfNoUse" not in {one.reason for one in check_waves(moves, promises, replace(enough, loans=before))}
+
+
+def test_a_lent_server_stays_where_its_reservation_is_short_and_gives_nothing() -> None:
+    moves = moves_of((0, 1, -1))
+    promises = promises_of([[1.0, 1.0], [2.0, 2.0]], [3.0, 0.0], survives=False)
+    lent = WaveLoans(
+        reservation=np.array([0]),
+        domain=np.array([[1]]),
+        rru=np.ones(1),
+        begins=np.array([-1]),
+        ends=np.array([NEVER]),
+        foretold=np.zeros(1, bool),
+    )
+    plan = plan_waves(moves, promises, DEFAULT, stock(promises, (0, 0), lent=lent))
+    assert check_waves(moves, promises, plan) == []
+    assert plan.loans.ends.tolist() == [NEVER]
 
 
 def test_a_loan_that_cannot_end_is_named() -> None:

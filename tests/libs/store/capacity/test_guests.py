@@ -16,16 +16,17 @@ from libs.store.capacity.reservations import (
     create_reservation,
     delete_reservation,
     find_reservation,
+    load_owners,
     load_reservation,
     update_spec,
 )
 from libs.store.capacity.rru_catalogue import append_version, follow_catalogue
 from libs.store.fleet.hardware_types import fill_attributes
 from libs.store.fleet.regions import load_region as load_region_row
-from libs.store.plans.simulations import load_owners
 from libs.store.platform.database import Database
 from libs.store.platform.refusals import HasGuests, NotPossible
 from libs.store.regions.region_export import load_region_image
+from libs.store.regions.region_summary import load_region_summary
 from libs.store.regions.server_counts import count_by_place
 from tests.builders.equal import assert_same_snapshot
 from tests.builders.region import region_image
@@ -175,3 +176,15 @@ def test_an_attribute_is_never_a_share_of_a_guest(database: Database) -> None:
 def test_simulations_can_change_no_guest(database: Database) -> None:
     with database.snapshot() as tx:
         assert load_owners(tx, "west") == {"web": "team"}
+
+
+def test_what_a_guest_lacks_counts_once_in_the_sum_of_its_region(database: Database) -> None:
+    cache, generation = row_of(database, "cache")
+    with database.write() as tx:
+        update_spec(tx, cache, guest(0.3, capacity_rru=100), generation=generation)
+    web, _ = row_of(database, "web")
+    with database.snapshot() as tx:
+        summary, alone = load_region_summary(tx, "west"), load_coverage(tx, [web], "target")[web]
+    lacking = {one.name for one in summary.short}
+    assert {"web", "cache"} <= lacking
+    assert summary.shortfall_rru == pytest.approx(alone.shortfall_rru)

@@ -37,7 +37,7 @@ def test_what_is_up_and_has_joined_counts(database: Database) -> None:
     stored(database, image)
     with database.snapshot() as tx:
         ground = load_loss_ground(tx, "west")
-    assert ground.msb.tolist() == ["msb-00", "msb-01"]
+    assert ground.domain.tolist() == ["msb-00", "msb-01"]
     assert dict(zip(ground.reservation, ground.owner, strict=True)) == {"web": "team", "db": "data"}
     held = {str(name): ground.held_rru[r].tolist() for r, name in enumerate(ground.reservation)}
     assert held == {"web": [1.5, 1.5], "db": [1.0, 0.0]}, "not down, not in maintenance, and not on its way"

@@ -19,7 +19,7 @@ from libs.store.platform.database import Database
 def test_a_number_that_is_none_is_refused_as_such(viewer: TestClient, imported: None, path: str, field: str) -> None:
     answer = viewer.get(f"/v1/regions/west/{path}", params={field: "nan"})
     (error,) = answer.json()["errors"]
-    assert (answer.status_code, error["field"], error["message"]) == (422, field, "should be a finite number")
+    assert (answer.status_code, error["field"], error["message"]) == (422, field, "must be a finite number")
 
 
 def test_what_has_not_begun_has_no_chance(viewer: TestClient, imported: None, database: Database) -> None:
@@ -37,3 +37,5 @@ def test_what_has_not_begun_has_no_chance(viewer: TestClient, imported: None, da
         (error,) = answer.json()["errors"]
         assert (answer.status_code, error["field"], error["code"]) == (422, "reservation", code)
         assert said in error["message"]
+    [error] = viewer.get("/v1/regions/west/chances", params={"reservation": "nope"}).json()["errors"]
+    assert (error["field"], error["location"], error["known"]) == ("reservation", "query", ["web"])

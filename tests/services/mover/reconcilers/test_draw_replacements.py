@@ -1,5 +1,6 @@
 """Test replacements on a real database: from the report of a failure to the targets, and back after the repair."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -229,6 +230,47 @@ def test_a_burst_of_failures_waits_and_the_region_says_so(database: Database, cl
     assert "msb-00" in condition.message
     clock.sleep(300.0)
     assert region.draw() == {"drawn": 1, "buffer_empty": 1}
+
+
+BLOCKS = {"block": {f"server-{i:02d}": f"b{i % 4}" for i in range(64)}}
+"""Each of four blocks has a server of each rack."""
+
+
+@pytest.fixture
+def of_blocks(database: Database, clock: ManualClock) -> LostServers:
+    """web holds four servers in b0 and b1, two in b2 and b3, and needs eight after the loss of one. Two are spare."""
+    web = replace(SPECS["web"], capacity_rru=8, survives_msb_loss=False, survives_loss_of=("block",))
+    current = {f"server-{i:02d}": "web" for i in (*range(6), *range(32, 38))}
+    image = region_image(
+        racks_per_msb=8,
+        reservations={**SPECS, "web": web},
+        current=current | {"server-61": "spare", "server-63": "spare"},
+        kind={"spare": "shared_buffer"},
+        domains=BLOCKS,
+    )
+    return LostServers(database, clock, image)
+
+
+def test_a_burst_in_a_block_waits_and_the_region_says_so(of_blocks: LostServers, clock: ManualClock) -> None:
+    for name in ("server-00", "server-04", "server-32", "server-36"):
+        of_blocks.fail(UnavailabilityScope.SERVER, name)
+    assert of_blocks.draw() == {"held": 4}
+    condition = of_blocks.condition()
+    assert (condition.status, condition.reason) == (ConditionStatus.UNKNOWN, "DomainSuspected")
+    assert "Lost servers of block b0 wait" in condition.message
+    assert "no loss of a block" in condition.message
+    clock.sleep(300.0)
+    assert of_blocks.draw() == {"drawn": 2, "buffer_empty": 2}
+
+
+def test_what_was_drawn_goes_back_when_the_block_is_lost(of_blocks: LostServers) -> None:
+    before = of_blocks.targets()
+    of_blocks.fail(UnavailabilityScope.SERVER, "server-00")
+    assert of_blocks.draw() == {"drawn": 1}
+    for i in range(4, 64, 4):
+        of_blocks.fail(UnavailabilityScope.SERVER, f"server-{i:02d}")
+    assert of_blocks.draw() == {"with_place": 3}
+    assert of_blocks.targets() == before
 
 
 def test_servers_that_an_import_lists_as_down_are_no_burst(database: Database, clock: ManualClock) -> None:

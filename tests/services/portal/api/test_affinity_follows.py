@@ -1,8 +1,10 @@
 """A request may take its shares of datacenters from another reservation."""
 
 from collections import Counter
+from datetime import timedelta
 
 import pytest
+import sqlalchemy as sa
 from fastapi.testclient import TestClient
 
 from libs.domain.reservation import ReservationSpec
@@ -84,6 +86,18 @@ def test_what_it_cannot_follow_is_told(client: TestClient, body: dict, field: st
     error = refusal(client, body)
     assert error["field"] == field
     assert told in error["message"], error
+
+
+def test_only_those_that_hold_servers_are_named(client: TestClient, database: Database, assess_all) -> None:
+    granted(client, assess_all, following(None))
+    later = SystemClock().now() + timedelta(days=9)
+    spec = ReservationSpec(capacity_rru=1, rru={"hw-a": 1.0}, starts_at=later)
+    with database.write() as tx:
+        region_id = load_region(tx, "west").region_id
+        create_reservation(tx, region_id, name="later", owner="team", spec=spec, now=later, scheduled=True)
+        create_reservation(tx, region_id, name="spare", owner="us", spec=spec, now=later)
+        tx.execute(sa.text("UPDATE reservations SET kind = 'shared_buffer' WHERE name = 'spare'"))
+    assert refusal(client, following("nope") | {"reservation": "third"})["known"] == ["old", "web"]
 
 
 def test_there_are_no_chains(client: TestClient, assess_all) -> None:

@@ -94,7 +94,7 @@ def test_a_preference_gives_few_domains_and_refuses_nothing(client: TestClient, 
     [
         ([{"kind": "network_blok", "domains_max": 1}], "spec.domain_limits", "it has datacenter, msb, network_block"),
         ([{"kind": "msb"}], "spec.domain_limits.0", "give at least one of domains_max, servers_max, share_max"),
-        ([{"kind": "msb", "domains_max": 0}], "spec.domain_limits.0.domains_max", "greater than or equal to 1"),
+        ([{"kind": "msb", "domains_max": 0}], "spec.domain_limits.0.domains_max", "at least 1"),
         (
             [{"kind": "msb", "domains_max": 1, "domains_preferred": 2}],
             "spec.domain_limits.0.domains_preferred",
@@ -103,9 +103,9 @@ def test_a_preference_gives_few_domains_and_refuses_nothing(client: TestClient, 
         (
             [{"kind": "msb", "domains_preferred": 0}],
             "spec.domain_limits.0.domains_preferred",
-            "greater than or equal to 1",
+            "at least 1",
         ),
-        ([{"kind": "msb", "share_max": 1.5}], "spec.domain_limits.0.share_max", "less than or equal to 1"),
+        ([{"kind": "msb", "share_max": 1.5}], "spec.domain_limits.0.share_max", "at most 1"),
         (
             [{"kind": "msb", "servers_max": 2}, {"kind": "msb", "share_max": 0.5}],
             "spec.domain_limits",

@@ -111,8 +111,8 @@ def test_a_request_that_others_leave_too_little_memory_says_how_much_it_lacks(cl
     ("resources", "field", "told"),
     [
         ({"memory_gb": 1}, "spec.resources.memory_gb", "did you mean memory_gib?"),
-        ({"cores": 0}, "spec.resources.cores", "greater than or equal to 0.000001"),
-        ({"cores": 1e16}, "spec.resources.cores", "less than or equal to"),
+        ({"cores": 0}, "spec.resources.cores", "at least 0.000001"),
+        ({"cores": 1e16}, "spec.resources.cores", "at most"),
         ({f"r{k}": 1 for k in range(9)}, "spec.resources", "at most 8 items"),
     ],
 )
@@ -136,3 +136,14 @@ def test_resources_count_toward_the_quota(client: TestClient, assess_all) -> Non
     )
     assert small == 3.0
     assert large == 24 + 12 + 3
+
+
+def test_a_reservation_without_a_server_hears_that_none_is_on_its_way(client: TestClient, assess_all) -> None:
+    alone = {"rru": {"hw-a": 1, "hw-b": 1}, "survives_msb_loss": False}
+    for name, capacity in (("all", 24), ("late", 1)):
+        client.post("/v1/capacity-requests", json=create(name, spec={"capacity_rru": capacity, **alone}))
+        assess_all()
+    [late] = client.get("/v1/reservations", params={"region": "west", "name": "late"}).json()["items"]
+    [ready] = [one for one in late["status"]["conditions"] if one["type"] == "Ready"]
+    assert late["status"]["phase"] == "degraded"
+    assert "It has no server by target, so none is on its way." in ready["message"]

@@ -8,34 +8,16 @@ import pytest
 import sqlalchemy as sa
 from fastapi.testclient import TestClient
 
-from libs.domain.principal import Role
 from libs.store.capacity.quotas import load_quota, set_quota
 from libs.store.fleet.snapshot import load_fleet_snapshot
 from libs.store.platform.audit import list_entries
 from libs.store.platform.database import Database
 from libs.store.regions.region_export import load_region_image
-from libs.web.app import create_app
-from services.portal.api import ROUTERS
 from services.portal.reconcilers.advance_windows import AdvanceWindows
-from services.portal.reconcilers.assess_capacity_request import AssessCapacityRequest
 from tests.builders.clock import ManualClock
 from tests.builders.race import wait_for_a_lock
-from tests.libs.web.conftest import bearer
-from tests.services.portal.conftest import OWNERS, WEB, create
-
-DAY_S = 86_400.0
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
-@pytest.fixture
-def owner(database: Database, clock: ManualClock):
-    app = create_app(title="Portal", version="1", database=database, clock=clock, routers=ROUTERS)
-    with TestClient(app, headers=bearer(database, Role.REQUESTER, "owner", OWNERS)) as client:
-        yield client
+from tests.services.portal.conftest import WEB, create
+from tests.services.portal.reconcilers.windows import DAY_S, ask, assess_waiting, get, window
 
 
 @pytest.fixture
@@ -48,34 +30,6 @@ def advance(database: Database, clock: ManualClock):
         return counts
 
     return run
-
-
-def assess_waiting(database: Database, clock: ManualClock) -> None:
-    from libs.store.capacity.capacity_requests import list_unassessed
-
-    with database.snapshot() as tx:
-        waiting = list_unassessed(tx, job_kind="none", limit=100)
-    for capacity_request_id, _ in waiting:
-        AssessCapacityRequest(database, clock, capacity_request_id).reconcile()
-
-
-def window(clock: ManualClock, starts_d: float | None, ends_d: float | None, **spec: object) -> dict[str, object]:
-    def at(days: float | None) -> str | None:
-        return None if days is None else (clock.now() + timedelta(days=days)).isoformat()
-
-    return WEB | {"starts_at": at(starts_d), "ends_at": at(ends_d)} | spec
-
-
-def get(client: TestClient, name: str = "web") -> dict[str, object]:
-    [found] = client.get("/v1/reservations", params={"name": name}).json()["items"]
-    return found
-
-
-def ask(client: TestClient, database: Database, clock: ManualClock, body: dict[str, object]) -> str:
-    answer = client.post("/v1/capacity-requests", json=body)
-    assert answer.status_code == 201, answer.text
-    assess_waiting(database, clock)
-    return answer.headers["location"]
 
 
 def test_it_begins_and_ends(owner: TestClient, database: Database, clock: ManualClock, advance) -> None:

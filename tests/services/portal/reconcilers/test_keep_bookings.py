@@ -1,79 +1,20 @@
 """Bookings on a real database: a start that is a promise, or says that it is none."""
 
 import math
-from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 
-import numpy as np
-import pytest
 import sqlalchemy as sa
-from fastapi.testclient import TestClient
 
-from libs.domain.calendar import NewBooking
-from libs.domain.principal import Role
 from libs.domain.retirement import RetirementKind, RetirementScope, condition_of
-from libs.reconcile.crash import crash_points_heard
-from libs.reconcile.errors import StaleGeneration
-from libs.store.capacity.bookings import record_bookings
 from libs.store.fleet.regions import load_region
 from libs.store.fleet.retirements import announce_retirement, load_retirement
 from libs.store.fleet.snapshot import load_fleet_snapshot
 from libs.store.platform.database import Database
 from libs.store.platform.load_figures import count_bookings
 from libs.store.regions.region_policies import update_policy
-from libs.web.app import create_app
-from services.portal.api import ROUTERS
-from services.portal.reconcilers import keep_bookings
-from services.portal.reconcilers.advance_windows import AdvanceWindows
-from services.portal.reconcilers.assess_capacity_request import AssessCapacityRequest
-from services.portal.reconcilers.keep_bookings import KeepBookings
-from tests.builders.clock import ManualClock
-from tests.libs.web.conftest import bearer
 from tests.services.portal.conftest import OWNERS, create
-from tests.services.portal.reconcilers.test_advance_windows import DAY_S, ask, assess_waiting, get, window
-
-ANY = {"rru": {"hw-a": 1, "hw-b": 1}}
-"""Each of the 48 servers gives one RRU. Two of them are held, and 12 are in each MSB."""
-Json = dict[str, object]
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
-@pytest.fixture
-def owner(database: Database, clock: ManualClock):
-    app = create_app(title="Portal", version="1", database=database, clock=clock, routers=ROUTERS)
-    with TestClient(app, headers=bearer(database, Role.REQUESTER, "owner", OWNERS)) as client:
-        yield client
-
-
-@pytest.fixture
-def tick(database: Database, clock: ManualClock) -> Callable[[], int]:
-    """Run the job of each minute and the assessments after it. Return how many bookings were decided."""
-
-    def run() -> int:
-        AdvanceWindows(database, clock, "west").reconcile()
-        assess_waiting(database, clock)
-        return KeepBookings(database, clock, "west").reconcile()
-
-    return run
-
-
-def booked(client: TestClient, name: str) -> tuple[str, str, int]:
-    """Return status and reason of the condition Booked of a reservation, and its booked servers."""
-    status = get(client, name)["status"]
-    [condition] = [one for one in status["conditions"] if one["type"] == "Booked"]
-    return condition["status"], condition["reason"], status["booked_servers"]
-
-
-def booked_servers(database: Database) -> list[str]:
-    with database.snapshot() as tx:
-        servers = load_fleet_snapshot(tx, "west").servers
-    return [str(name) for name in servers.name[servers.booked]]
+from tests.services.portal.reconcilers.windows import ANY, DAY_S, ask, booked, booked_servers, get, window
 
 
 def test_a_promised_start_is_whole_whoever_asks_meanwhile(owner, database, clock, tick) -> None:
@@ -141,6 +82,29 @@ def test_beyond_the_horizon_it_is_no_promise_until_the_horizon_comes(owner, data
     clock.sleep(3600)
     assert tick() == 1
     assert booked_servers(database) == kept
+
+
+def test_the_quota_is_asked_again_for_more_than_the_request_was_accepted_by(
+    owner, admin, database, clock, tick
+) -> None:
+    limits = {"domain_limits": [{"kind": "msb", "domains_max": 2}]}
+    spec = window(clock, 40, None, capacity_rru=9, **ANY, **limits)
+    quota = f"/v1/quotas/west/{OWNERS[0]}"
+    put = admin.put(quota, json={"limit_cost_units": 19}, headers={"If-Match": '"0"'})
+    assert put.status_code == 200, put.text
+    status = owner.get(ask(owner, database, clock, create("launch", spec))).json()["status"]
+    assert (status["phase"], status["numbers"]["cost_units"]) == ("scheduled", 12)
+    clock.sleep(5 * DAY_S)
+    assert tick() == 1
+    assert booked(owner, "launch") == ("False", "QuotaExceeded", 0), "it would hold 18, and old holds 2"
+    assert admin.put(quota, json={"limit_cost_units": 20}, headers={"If-Match": '"1"'}).status_code == 200
+    clock.sleep(900)
+    assert tick() == 1
+    assert booked(owner, "launch") == ("True", "Booked", 18)
+    assert admin.put(quota, json={"limit_cost_units": 1}, headers={"If-Match": '"2"'}).status_code == 200
+    clock.sleep(3600)
+    assert tick() == 1
+    assert booked(owner, "launch") == ("True", "Booked", 18), "a promise stays"
 
 
 def test_a_shorter_horizon_takes_no_promise_back(owner, database, clock, tick) -> None:
@@ -212,32 +176,6 @@ def test_a_promise_takes_servers_that_are_booked_for_a_start_without_a_promise(o
     assert booked(owner, "launch") == promised
     status, _, left = booked(owner, "large")
     assert (status, left < rest) == ("False", True)
-
-
-class Killed(BaseException):
-    """A worker dies. No handler catches it."""
-
-
-@pytest.mark.parametrize("point", ["portal.bookings.before", "portal.bookings.after"])
-def test_a_worker_that_dies_while_it_books_loses_nothing(owner, database, clock, tick, point) -> None:
-    ask(owner, database, clock, create("launch", window(clock, 10, None, capacity_rru=24, **ANY)))
-    first = booked_servers(database)
-    with database.write() as tx:
-        tx.execute(sa.text("UPDATE servers SET unavailability = 'unplanned' WHERE name = :name"), {"name": first[0]})
-    died = []
-
-    def die(name: str) -> None:
-        if name == point:
-            died.append(name)
-            raise Killed
-
-    with suppress(Killed), crash_points_heard(die):
-        tick()
-    assert died == [point]
-    assert len(booked_servers(database)) == 32
-    tick()
-    again = booked_servers(database)
-    assert (len(again), first[0] in again) == (32, False)
 
 
 def test_a_retirement_names_the_bookings_that_lose_servers(owner, database, clock, tick) -> None:
@@ -313,79 +251,6 @@ def test_a_promised_start_stays_one_if_more_cannot_be_booked_until_it_is_given_u
     assert booked(owner, "launch")[0] == "True"
     ask(owner, database, clock, resize | {"spec": window(clock, 40, None, capacity_rru=24, **ANY)})
     assert booked(owner, "launch") == ("False", "BeyondHorizon", 0)
-
-
-def judged_while_launch_is_booked(owner, database, clock, monkeypatch, asked: Json) -> str:
-    """Judge a request while a booking of "launch" is stored between the judgement and its commit. Return its URL."""
-    launch = create("launch", window(clock, 6, None, capacity_rru=30, **ANY))
-    urls = [owner.post("/v1/capacity-requests", json=one).headers["location"] for one in (asked, launch)]
-    request, booking = (AssessCapacityRequest(database, clock, int(url.rsplit("/", 1)[1])) for url in urls)
-    accept, raced = AssessCapacityRequest._accept, []
-
-    def race(self, request, case, judgement):
-        if not raced:
-            raced.append(True)
-            booking.reconcile()
-        return accept(self, request, case, judgement)
-
-    monkeypatch.setattr(AssessCapacityRequest, "_accept", race)
-    request.reconcile()
-    assert booked(owner, "launch")[0] == "True"
-    return urls[0]
-
-
-def test_an_extension_and_a_booking_at_one_time_do_not_both_win(owner, database, clock, monkeypatch) -> None:
-    ask(owner, database, clock, create("old-one", window(clock, None, 5, capacity_rru=24, **ANY)))
-    resize = {"kind": "resize", "region": "west", "reservation": "old-one"}
-    extended = {"spec": {"ends_at": (clock.now() + timedelta(days=9)).isoformat()}}
-    url = judged_while_launch_is_booked(owner, database, clock, monkeypatch, resize | extended)
-    assert owner.get(url).json()["status"]["reason"] == "BookedByOthers"
-
-
-def test_a_grant_that_read_the_servers_before_they_were_booked_is_judged_again(
-    owner, database, clock, monkeypatch
-) -> None:
-    lasting = create("lasting", window(clock, None, None, capacity_rru=30, **ANY))
-    url = judged_while_launch_is_booked(owner, database, clock, monkeypatch, lasting)
-    assert owner.get(url).json()["status"]["phase"] == "degraded"
-
-
-def test_bookings_of_a_changed_server_are_not_stored(owner, database, clock) -> None:
-    ask(owner, database, clock, create("launch", window(clock, 40, None, capacity_rru=2, **ANY)))
-    launch = get(owner, "launch")
-    with database.snapshot() as tx:
-        snapshot = load_fleet_snapshot(tx, "west")
-    of = {"reservation_id": launch["reservation_id"], "name": "launch", "generation": launch["generation"]}
-    told = {"is_promise": True, "reason": "Booked", "message": "", "numbers": {}}
-    new = NewBooking(**of, **told, rows=np.array([5], np.int32))
-    with database.write() as tx:
-        tx.execute(sa.text("UPDATE servers SET unavailability = 'planned' WHERE server_id = :id"), {"id": 6})
-    with pytest.raises(StaleGeneration), database.write() as tx:
-        record_bookings(tx, snapshot, [new], now=clock.now())
-
-
-def test_a_server_that_changes_meanwhile_delays_its_booking_alone(
-    owner, database, clock, tick, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name, kind in (("first", "hw-a"), ("second", "hw-b")):
-        ask(owner, database, clock, create(name, window(clock, 40, None, capacity_rru=4, rru={kind: 1})))
-    clock.sleep(5 * DAY_S)
-    decide, names = keep_bookings._booked, []
-
-    def first_is_late(snapshot, one, others):
-        new = decide(snapshot, one, others)
-        names.append(one.name)
-        if len(names) == 1:
-            change = sa.text("UPDATE servers SET unavailability = 'planned' WHERE server_id = ANY(:ids)")
-            with database.write() as tx:
-                tx.execute(change, {"ids": [int(id) for id in snapshot.servers.id[new[0].rows[:1]]]})
-        return new
-
-    monkeypatch.setattr(keep_bookings, "_booked", first_is_late)
-    assert tick() == 1
-    assert {name: booked(owner, name)[0] for name in names} == dict(zip(names, ("False", "True"), strict=True))
-    assert tick() == 1
-    assert booked(owner, names[0])[0] == "True"
 
 
 def test_a_deleted_reservation_keeps_no_servers(owner, database, clock, tick) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import pytest
+import sqlalchemy as sa
 from fastapi.testclient import TestClient
 
 from libs.domain.principal import Role
@@ -76,6 +77,20 @@ def test_free_servers_of_other_msbs_are_handed_out(ask: Ask) -> None:
     (kind,) = found["hardware_types"]
     assert kind == {"hardware_type": "hw-a", "free_now": 4, "free_at_once": 8, "taken": 6, "missing": 2}
     assert (found["with_free"]["shortfall_rru"], found["missing_servers"]) == (2, 2)
+
+
+def test_what_only_a_solve_tells_is_not_told_as_missing(ask: Ask, database: Database) -> None:
+    limit = """
+        INSERT INTO reservation_domain_limits (region_id, reservation_id, kind, servers_max)
+        SELECT region_id, reservation_id, 'msb', 3 FROM reservations WHERE name = 'thin'"""
+    with database.write() as tx:
+        tx.execute(sa.text(limit))
+    found = ask(demand=[{"reservation": "thin", "capacity_rru": 8}])
+    thin = row_of(found, "thin")
+    assert (thin["needs_solve"], found["needing_solve"]) == (True, 1)
+    assert (thin["taken_servers"], thin["missing_servers"], thin["missing_hardware_type"]) == (0, 0, None)
+    assert thin["short_rru_with_free"] == thin["short_rru_at_once"] > 0, "at most that"
+    assert found["missing_servers"] == sum(one["missing"] for one in found["hardware_types"]) == 0
 
 
 def test_a_smaller_reservation_has_servers_to_spare(ask: Ask) -> None:

@@ -92,7 +92,7 @@ def test_its_bundle_solves_to_the_same_answer(simulate: Callable[..., dict]) -> 
         ({"demand": [{"owner": "nobody", **ANY}]}, "demand[0].owner"),
         ({"demand": [{"owner": "team", "reservation": "thin", **ANY}]}, "demand[0].owner"),
         ({"lose": [{"scope": "msb", "name": "msb-99"}]}, "lose[0].name"),
-        ({"lose": [{"scope": "planet", "name": "x"}]}, "lose.0.scope"),
+        ({"lose": [{"scope": "planet", "name": "x"}]}, "lose[0].scope"),
         ({"withdraw_racks": ["rack-99"]}, "withdraw_racks[0]"),
         ({"remove_hardware_types": ["hw-z"]}, "remove_hardware_types[0]"),
         (
@@ -144,8 +144,8 @@ def put(database: Database, name: str, *, scheduled: bool = False) -> None:
     ("what_if", "said"),
     [
         ({"create": [NEW]}, "create[0].name: there is a reservation new by now"),
-        ({"demand": [{"scale": 1000}] * 5}, "demand[3]: a capacity must be above 0 and at most 1e+12 RRU"),
-        ({"demand": [{"scale": 1e-200}] * 2}, "demand[1]: a capacity must be above 0"),
+        ({"demand": [{"scale": 1000}] * 5}, "demand[3]: a capacity must be from 1e-06 to 1e+12 RRU"),
+        ({"demand": [{"scale": 1e-200}] * 2}, "demand[0]: a capacity must be from 1e-06"),
     ],
 )
 def test_what_no_region_can_be_fails_and_says_why(

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from libs.domain.msb_outlook import LossGround
-from libs.ras.msb_outlook import foresee_msb_losses
+from libs.domain.loss_outlook import LossGround
+from libs.ras.loss_outlook import foresee_losses
 
 
 def ground_of(held: np.ndarray, granted: np.ndarray, survives: np.ndarray) -> LossGround:
@@ -11,8 +11,9 @@ def ground_of(held: np.ndarray, granted: np.ndarray, survives: np.ndarray) -> Lo
     names = np.array([f"msb-{m}" for m in range(M)], object)
     ones = np.ones(M, np.int64)
     return LossGround(
+        kind="msb",
         datacenter=np.full(M, "dc", object),
-        msb=names,
+        domain=names,
         servers=ones * 9,
         down=ones * 0,
         in_use=ones,
@@ -34,7 +35,7 @@ def test_it_agrees_with_a_count_of_what_remains() -> None:
         held = rng.integers(0, 4, (R, M)).astype(float)
         granted = rng.integers(0, 9, R).astype(float)
         survives = rng.random(R) < 0.5
-        for m, one in enumerate(foresee_msb_losses(ground_of(held, granted, survives))):
+        for m, one in enumerate(foresee_losses(ground_of(held, granted, survives))):
             lacks = {}
             for r in range(R):
                 rest = sum(held[r, other] for other in range(M) if other != m)
@@ -52,13 +53,13 @@ def test_it_agrees_with_a_count_of_what_remains() -> None:
 
 def test_rounding_makes_no_reservation_short() -> None:
     held = np.array([[0.1, 0.2, 0.3 - 1e-12]])
-    (_, _, last) = foresee_msb_losses(ground_of(held, np.array([0.3]), np.array([True])))
+    (_, _, last) = foresee_losses(ground_of(held, np.array([0.3]), np.array([True])))
     assert last.short == ()
 
 
 def test_a_reservation_that_is_promised_nothing_lacks_nothing() -> None:
     """Its sum over all MSBs may be a rounding error below what one MSB holds."""
     held = np.array([[1e-17, 1.0, 1e-17], [0.1, 0.2, 0.3], [0.3, 0.2, 0.1]])
-    for one in foresee_msb_losses(ground_of(held, np.zeros(3), np.ones(3, bool))):
+    for one in foresee_losses(ground_of(held, np.zeros(3), np.ones(3, bool))):
         assert one.short == ()
         assert one.reservations == 3

@@ -1,4 +1,4 @@
-"""The effect that the loss of each MSB would have now: the facts, and the outlook for one MSB."""
+"""The effect that the loss of each domain of a kind would have now: the facts, and the outlook for one domain."""
 
 from __future__ import annotations
 
@@ -19,12 +19,14 @@ def _no_table() -> Floats:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LossGround:
-    """The facts about M MSBs and R guaranteed reservations of a region at one moment, guests included.
+    """The facts about the M domains of one kind and R guaranteed reservations at one moment, guests included.
 
     A reservation that asks for resources has a further row for each: what it holds of the resource, as RRU of the
     capacity that the same share would be. It holds the least of its rows.
 
-    datacenter, msb   (M,) str   names
+    kind              DATACENTER, MSB, RACK, or a further kind, such as network_block
+    domain            (M,) str   names; of servers without a place of a further kind: `unplaced_name`
+    datacenter        (M,) str   the datacenter of each; None for a further kind, whose domains may cross datacenters
     servers           (M,) int   servers in the fleet
     down              (M,) int   of them, those that are down for an unplanned reason
     in_use            (M,) int   those that run containers
@@ -33,14 +35,15 @@ class LossGround:
     owner             (R,) str
     capacity_rru      (R,) RRU   asked for
     granted_rru       (R,) RRU   promised: what was granted of it
-    survives          (R,) bool  whether it asks to survive the loss of any one MSB
+    survives          (R,) bool  whether it asks to survive the loss of any one domain of the kind
     held_rru          (R, M) RRU capacity of the servers that are up and have joined
     resource_of       (K,) int   the row of the reservation that asks for each resource
     resource_rru      (K, M) RRU what it holds of the resource
     """
 
+    kind: str
+    domain: Names
     datacenter: Names
-    msb: Names
     servers: Ints
     down: Ints
     in_use: Ints
@@ -71,17 +74,17 @@ class LossGround:
 class ShortAfterLoss:
     """A reservation that would hold less than its promise.
 
-    capacity_rru       RRU that it asks for
-    granted_rru        RRU that are promised: what was granted of them
-    survives_msb_loss  whether it asks to survive the loss
-    lost_rru           RRU that it holds in the MSB
-    missing_now_rru    RRU that it lacks of its promise before the loss
-    missing_rru        RRU that it would lack of it after the loss
+    capacity_rru     RRU that it asks for
+    granted_rru      RRU that are promised: what was granted of them
+    survives         whether it asks to survive the loss
+    lost_rru         RRU that it holds in the domain
+    missing_now_rru  RRU that it lacks of its promise before the loss
+    missing_rru      RRU that it would lack of it after the loss
     """
 
     reservation: str
     owner: str
-    survives_msb_loss: bool
+    survives: bool
     capacity_rru: float
     granted_rru: float
     lost_rru: float
@@ -90,17 +93,19 @@ class ShortAfterLoss:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MsbOutlook:
-    """The outlook for the loss of one MSB.
+class LossOutlook:
+    """The outlook for the loss of one domain.
 
+    datacenter     None for a domain of a further kind
     reservations   guaranteed reservations that hold servers in it
     broken         reservations in `short` that ask to survive the loss
     missing_rru    RRU that the loss adds to what reservations lack of their promises
     short          most missing RRU first
     """
 
-    datacenter: str
-    msb: str
+    kind: str
+    domain: str
+    datacenter: str | None
     servers: int
     down: int
     in_use: int
