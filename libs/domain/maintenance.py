@@ -57,6 +57,7 @@ class MaintenanceGround:
     down            (M,) int   servers that are down for an unplanned reason
     asked           (M,) int   servers of the request that are not in maintenance yet
     underway                   planned events that have begun
+    is_domain                  the request is of a domain of a further kind, which may stand in several MSBs
     reservation     (R,) str   names
     granted_rru     (R,) RRU   promised: what was granted of what is asked for
     held_rru        (R,) RRU   capacity of the servers that are up and have joined
@@ -70,6 +71,7 @@ class MaintenanceGround:
     down: Ints
     asked: Ints
     underway: tuple[Underway, ...]
+    is_domain: bool = False
     reservation: Names
     granted_rru: Floats
     held_rru: Floats

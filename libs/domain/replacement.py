@@ -40,6 +40,7 @@ class FailuresSnapshot:
 
     lost         (S,) bool   down for an unplanned reason, and the target of a guaranteed reservation
     with_place   (S,) bool   servers that are down, and for whose MSB or datacenter an unplanned event is open
+    with_domain  (S,) bool   servers that are down, and for whose domain of a further kind an unplanned event is open
     down_s       (S,) s      time since each server that is down went down; inf for the others, and if it is not known
     spare        (S,) bool   up, not in maintenance, and the target is the shared buffer of its type
     ready        (S,) bool   spare servers that are bound to the shared buffer now, without a move under way
@@ -52,6 +53,7 @@ class FailuresSnapshot:
     fleet: FleetSnapshot
     lost: Bools
     with_place: Bools
+    with_domain: Bools
     spare: Bools
     ready: Bools
     buffer: Indices

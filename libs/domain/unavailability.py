@@ -18,7 +18,7 @@ class Unavailability(StrEnum):
 
 
 class UnavailabilityScope(StrEnum):
-    """The extent of an event."""
+    """The extent of an event: of the kinds that every region has. A further kind of domain is a scope by its name."""
 
     SERVER = "server"
     RACK = "rack"
@@ -44,6 +44,7 @@ class EventState(StrEnum):
 class UnavailabilityEvent:
     """A health or maintenance event over a scope.
 
+    scope      a value of UnavailabilityScope, or a further kind of domain
     kind       planned or unplanned
     ends_at    expected end; None: not known
     ended_at   true end; None: still open
@@ -52,7 +53,7 @@ class UnavailabilityEvent:
 
     unavailability_event_id: int
     region: str
-    scope: UnavailabilityScope
+    scope: str
     scope_name: str
     kind: Unavailability
     reason: str

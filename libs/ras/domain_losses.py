@@ -93,13 +93,14 @@ def _of_servers(
     failures: FailuresSnapshot, decide: Callable[[FailuresSnapshot, Indices, int, Bools], Bools]
 ) -> OfDomains:
     """Return what `decide` says of the domains of each kind. It gets the domain of each server, (S,), or UNPLACED, and
-    the number of domains. It also gets the failures, (S,), that no lost domain of another kind explains. A domain of a
-    further kind counts only if it stands in several racks: a lost rack is replaced.
+    the number of domains. It also gets the failures, (S,), that neither a lost domain of another kind nor an event of a
+    whole domain explains. A domain of a further kind counts only if it stands in several racks: a lost rack is
+    replaced.
     """
     losses, found = failures.fleet.losses, []
     for k, loss in enumerate(losses):
         place, number = loss.place, len(loss.domains)
-        own = ~failures.fleet.servers.available
+        own = ~failures.fleet.servers.available & ~failures.with_domain  # an event says why these are down
         for other in losses[:k] + losses[k + 1 :]:
             own &= ~_explained(failures, place, other)
         is_so = decide(failures, place, number, own)

@@ -58,31 +58,38 @@ def may_begin(ground: MaintenanceGround, *, behind: int | None = None) -> Mainte
             reason=MaintenanceReason.ALLOWED,
             message="it takes out no server that is not in maintenance already",
         )
-    if len(touched) > 1:
+    if len(touched) > 1 and not ground.is_domain:
         names = _list(str(name) for name in ground.msb[touched])
         what = f"it takes servers of {len(touched)} MSBs ({names}); maintenance is of one MSB at a time"
         return MaintenanceAnswer(verdict=_REFUSED, reason=MaintenanceReason.SEVERAL_MSBS, message=what)
-    m = int(touched[0])
-    asked, most = int(ground.asked[m]), int(maintenance_limit(ground.servers)[m])
+    most = maintenance_limit(ground.servers)
+    m = int(touched[np.argmax((ground.asked - most)[touched])])  # of a domain in several MSBs, the one with most of it
+    asked = int(ground.asked[m])
     of_all = f"of the {ground.servers[m]} servers of {ground.msb[m]}"
-    if asked > most:
-        what = f"it takes {asked} {of_all}; at most {most} (a quarter) may be in maintenance at a time"
+    if asked > most[m]:
+        what = f"it takes {asked} {of_all}; at most {most[m]} (a quarter) may be in maintenance at a time"
         return MaintenanceAnswer(verdict=_REFUSED, reason=MaintenanceReason.ABOVE_QUARTER, message=what)
     if behind is not None:
         return waits_behind(behind)
+    alone = {m} if len(touched) == 1 else set()  # the only MSB of the request: what is out there need not be waited for
     lost = lost_msbs(ground)
-    lost[m] = False
+    lost[list(alone)] = False
     if lost.any():
         what = f"it waits until {_list(str(name) for name in ground.msb[lost])} is up again: no maintenance begins "
         return MaintenanceAnswer(
-            verdict=_QUEUED, reason=MaintenanceReason.MSB_DOWN, message=what + "while another MSB is down"
+            verdict=_QUEUED,
+            reason=MaintenanceReason.MSB_DOWN,
+            message=what + "while {} MSB is down".format("another" if alone else "an"),
         )
-    elsewhere = [event for event in ground.underway if event.msbs - {m}]
+    elsewhere = [event for event in ground.underway if event.msbs - alone]
     if elsewhere:
-        what = f"it waits until maintenance of {_list(_msbs_of(ground, elsewhere, but=m))} ends: one MSB at a time"
+        what = f"it waits until maintenance of {_list(_msbs_of(ground, elsewhere, but=alone))} ends: "
+        what += "one MSB at a time" if alone else "a domain in several MSBs is drained alone"
         return _waits(MaintenanceReason.OTHER_MSB, what, elsewhere)
-    if ground.in_maintenance[m] + asked > most:
-        what = f"it waits, because {ground.in_maintenance[m]} {of_all} are in maintenance already, and at most {most} "
+    if ground.in_maintenance[m] + asked > most[m]:
+        what = (
+            f"it waits, because {ground.in_maintenance[m]} {of_all} are in maintenance already, and at most {most[m]} "
+        )
         here = [event for event in ground.underway if m in event.msbs]
         return _waits(MaintenanceReason.QUARTER_IN_USE, what + f"(a quarter) may be; it takes {asked}", here)
     missing = ground.granted_rru - (ground.held_rru - ground.gone_rru)
@@ -95,6 +102,9 @@ def may_begin(ground: MaintenanceGround, *, behind: int | None = None) -> Mainte
         return MaintenanceAnswer(
             verdict=_REFUSED, reason=MaintenanceReason.WOULD_BE_SHORT, message=what, short_rru=short
         )
+    if not alone:
+        of_all = f"servers of {len(touched)} MSBs, at most a quarter of each"
+        asked = int(ground.asked.sum())
     return MaintenanceAnswer(
         verdict=_NOW, reason=MaintenanceReason.ALLOWED, message=f"it takes {asked} {of_all}, and breaks no promise"
     )
@@ -131,8 +141,8 @@ def _waits(reason: MaintenanceReason, message: str, events: list[Underway]) -> M
     return MaintenanceAnswer(verdict=_QUEUED, reason=reason, message=message, waits_for=ids, begins_at=begins_at)
 
 
-def _msbs_of(ground: MaintenanceGround, events: list[Underway], *, but: int) -> list[str]:
-    return [str(ground.msb[m]) for m in sorted({m for event in events for m in event.msbs} - {but})]
+def _msbs_of(ground: MaintenanceGround, events: list[Underway], *, but: set[int]) -> list[str]:
+    return [str(ground.msb[m]) for m in sorted({m for event in events for m in event.msbs} - but)]
 
 
 def _list(names: Iterable[str]) -> str:

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from libs.domain.approval import Approval, ApprovalKind, Cause
 from libs.domain.maintenance import LASTING_REASONS, MaintenanceAnswer, MaintenanceVerdict
-from libs.domain.unavailability import EventState, Unavailability, UnavailabilityEvent, UnavailabilityScope
+from libs.domain.unavailability import EventState, Unavailability, UnavailabilityEvent
 from libs.ras.maintenance import in_queue, may_begin, waits_behind
 from libs.store.capacity.approval_limits import load_approval_limits
 from libs.store.capacity.approvals import create_approval
@@ -40,12 +40,13 @@ class MaintenanceRefused(Exception):
 class MaintenanceRequest:
     """A request for planned maintenance.
 
+    scope            server, rack, msb, datacenter or a further kind of domain
     ends_at          expected end; None: until a caller ends the event
     override_reason  why an operator lets the event begin against the rules; None: the rules decide
     """
 
     region: str
-    scope: UnavailabilityScope
+    scope: str
     scope_name: str
     reason: str
     starts_at: datetime
@@ -150,7 +151,7 @@ def _override(
         causes=[Cause(reason=answer.reason.value, message=answer.message, numbers=numbers)],
         change={
             "unavailability_event_id": event.unavailability_event_id,
-            "scope": event.scope.value,
+            "scope": event.scope,
             "scope_name": event.scope_name,
         },
         before=None,

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from libs.domain.region_condition import RegionCondition, RegionConditionType
 from libs.domain.region_image import RegionImage
 from libs.domain.reservation import ReservationSpec
-from libs.domain.unavailability import Unavailability, UnavailabilityEvent, UnavailabilityScope
+from libs.domain.unavailability import Unavailability, UnavailabilityEvent
 from libs.store.fleet.regions import load_region
 from libs.store.fleet.unavailability_events import end_event, open_event
 from libs.store.platform.database import Database
@@ -34,9 +34,7 @@ class LostServers:
         usual = region_image(racks_per_msb=2, reservations=SPECS, current=CURRENT, kind={"spare": "shared_buffer"})
         stored(database, image or usual)
 
-    def fail(
-        self, scope: UnavailabilityScope, name: str, kind: Unavailability = Unavailability.UNPLANNED
-    ) -> UnavailabilityEvent:
+    def fail(self, scope: str, name: str, kind: Unavailability = Unavailability.UNPLANNED) -> UnavailabilityEvent:
         with self.database.write() as tx:
             return open_event(
                 tx,

@@ -17,31 +17,27 @@ from libs.domain.maintenance import MaintenanceGround, Underway
 from libs.domain.unavailability import UnavailabilityScope
 from libs.store.capacity.coverage import coverage_query
 from libs.store.capacity.ungranted import GRANTED_RRU
+from libs.store.fleet.servers_hit import servers_hit
 from libs.store.platform.database import Transaction
 
-_WITHIN = {
+_WITHIN: dict[str, str] = {
     UnavailabilityScope.SERVER: "servers.server_id = :scope_id",
     UnavailabilityScope.RACK: "servers.rack_id = :scope_id",
     UnavailabilityScope.MSB: "racks.msb_id = :scope_id",
     UnavailabilityScope.DATACENTER: "racks.msb_id IN (SELECT msb_id FROM msbs WHERE datacenter_id = :scope_id)",
 }
+_WITHIN_DOMAIN = "servers.server_id IN (SELECT server_id FROM server_domains WHERE domain_id = :scope_id)"
 """SQL condition on a joined row of `servers` and `racks`. It is true if the request's scope contains the server."""
 
-_BEGUN = """
+_BEGUN = f"""
     begun AS (
-        SELECT unavailability_event_id, server_id, rack_id, msb_id, datacenter_id, ends_at FROM unavailability_events
+        SELECT unavailability_event_id, server_id, rack_id, msb_id, datacenter_id, domain_id, ends_at
+        FROM unavailability_events
         WHERE region_id = :region_id AND ended_at IS NULL AND kind = 'planned' AND state = 'allowed'
           AND starts_at <= :now
-    )"""
+    ), {servers_hit("begun", "unavailability_event_id", "ends_at")}"""
 _PER_MSB = """
-    WITH {begun}, begun_racks AS (
-        SELECT rack_id FROM begun WHERE rack_id IS NOT NULL
-        UNION SELECT racks.rack_id FROM begun JOIN racks USING (msb_id)
-        UNION SELECT racks.rack_id FROM begun JOIN msbs USING (datacenter_id) JOIN racks ON racks.msb_id = msbs.msb_id
-    ), maintained AS (
-        SELECT server_id FROM begun WHERE server_id IS NOT NULL
-        UNION SELECT servers.server_id FROM begun_racks JOIN servers USING (rack_id)
-    )
+    WITH {begun}, maintained AS (SELECT DISTINCT server_id FROM hit)
     SELECT msbs.msb_id, msbs.name, count(*) AS servers, count(maintained.server_id) AS in_maintenance,
            count(*) FILTER (WHERE unavailability = 'unplanned') AS down,
            count(*) FILTER (WHERE {within} AND maintained.server_id IS NULL) AS asked
@@ -51,10 +47,8 @@ _PER_MSB = """
     GROUP BY 1, 2 ORDER BY 1"""
 _UNDERWAY = f"""
     WITH {_BEGUN}
-    SELECT unavailability_event_id, ends_at, msbs.msb_id FROM begun
-    LEFT JOIN servers USING (server_id) LEFT JOIN racks ON racks.rack_id = coalesce(begun.rack_id, servers.rack_id)
-    JOIN msbs ON msbs.msb_id = coalesce(begun.msb_id, racks.msb_id) OR msbs.datacenter_id = begun.datacenter_id
-    ORDER BY 1, 3"""
+    SELECT DISTINCT unavailability_event_id, ends_at, msb_id
+    FROM hit JOIN servers USING (server_id) JOIN racks USING (rack_id) ORDER BY 1, 3"""
 # `held` is that of a reservation's status. A server that a running move takes away is as good as gone. Of RRU and of
 # resources, which count as shares of the capacity, the measure counts of which least would be left.
 _RESERVATIONS = """
@@ -88,16 +82,16 @@ _RESERVATIONS = """
     FROM measured JOIN wanted USING (reservation_id) ORDER BY reservation_id, total_rru - gone_rru"""
 
 
-def load_ground(
-    tx: Transaction, region_id: int, scope: UnavailabilityScope, scope_id: int, *, now: datetime
-) -> MaintenanceGround:
+def load_ground(tx: Transaction, region_id: int, scope: str, scope_id: int, *, now: datetime) -> MaintenanceGround:
     """Return the data that decide whether planned maintenance of the scope `scope_id` may begin at `now`: the state of
     each MSB, maintenance under way, and the reservations that would lose servers.
+
+    scope   a value of UnavailabilityScope, or a further kind of domain
 
     The caller must refresh the unavailability of servers first. One scan reads all servers of the region.
     """
     values = {"region_id": region_id, "scope_id": scope_id, "now": now}
-    within = _WITHIN[scope]
+    within = _WITHIN.get(scope, _WITHIN_DOMAIN)
     msbs = tx.execute(sa.text(_PER_MSB.format(begun=_BEGUN, within=within)), values).all()
     query = _RESERVATIONS.format(within=within, coverage=coverage_query("held"), granted=GRANTED_RRU)
     held = tx.execute(sa.text(query), {"region_id": region_id, "scope_id": scope_id}).all()
@@ -108,6 +102,7 @@ def load_ground(
         down=_ints(msbs, "down"),
         asked=_ints(msbs, "asked"),
         underway=_underway(tx, region_id, {row.msb_id: m for m, row in enumerate(msbs)}, now),
+        is_domain=scope not in _WITHIN,
         reservation=_names(held, "name"),
         granted_rru=_floats(held, "granted_rru"),
         held_rru=_floats(held, "total_rru"),

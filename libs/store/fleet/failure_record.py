@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from libs.domain.failure_record import RECORD_S_MAX, MsbLossRecord, SpareRecord
 from libs.store.fleet.regions import load_region
+from libs.store.fleet.servers_hit import servers_hit
 from libs.store.platform.database import Transaction
 
 _MSB_LOSSES = """
@@ -19,32 +20,35 @@ _MSB_LOSSES = """
     FROM unavailability_events
     WHERE region_id = :region_id AND kind = 'unplanned' AND scope = 'msb'
       AND starts_at >= :since AND starts_at <= :now"""
-# Racks first: one row per event, and per server of a rack that failed. Servers that were down when the region came
-# failed before the time that is watched: as failures of its first minutes, they would be many a day.
-_SPARES = """
-    WITH events AS (
-        SELECT server_id, rack_id, starts_at, ended_at FROM unavailability_events
-        WHERE region_id = :region_id AND kind = 'unplanned' AND scope IN ('server', 'rack')
+# The failure of a domain in a single rack is one of the rack's: spare servers replace it (libs/ras/domain_losses.py).
+# Servers that were down when the region came failed before the time that is watched: as failures of its first minutes,
+# they would be many a day.
+_SPARES = f"""
+    WITH failures AS (
+        SELECT unavailability_event_id, scope, server_id, rack_id, msb_id, datacenter_id, domain_id, starts_at, ended_at
+        FROM unavailability_events WHERE region_id = :region_id AND kind = 'unplanned'
+    ), wide AS (
+        SELECT domain_id FROM server_domains JOIN servers USING (server_id)
+        WHERE domain_id IN (SELECT domain_id FROM failures) AND decommissioned_at IS NULL
+        GROUP BY domain_id HAVING count(DISTINCT rack_id) > 1
+    ), single AS (
+        SELECT * FROM failures
+        WHERE scope IN ('server', 'rack', 'domain') AND NOT coalesce(domain_id IN (SELECT domain_id FROM wide), false)
           AND starts_at >= :since AND starts_at > :created_at AND starts_at <= :now
-    ), failed AS (
+    ), {servers_hit("single", "scope", "starts_at", "ended_at")}, failed AS (
         SELECT hardware_type_id, count(*) AS failures, count(ended_at) AS ended,
                sum(extract(epoch FROM least(coalesce(ended_at, :now), :now) - starts_at)) AS down_s
-        FROM (
-            SELECT hardware_type_id, starts_at, ended_at FROM events JOIN servers USING (server_id)
-            UNION ALL
-            SELECT hardware_type_id, starts_at, ended_at FROM events JOIN servers ON servers.rack_id = events.rack_id
-            WHERE decommissioned_at IS NULL
-        ) AS each GROUP BY 1
+        FROM hit JOIN servers USING (server_id) WHERE scope = 'server' OR decommissioned_at IS NULL GROUP BY 1
     ), lost AS (
-        SELECT msb_id FROM unavailability_events
-        WHERE region_id = :region_id AND kind = 'unplanned' AND ended_at IS NULL AND scope = 'msb'
-        UNION SELECT msbs.msb_id FROM unavailability_events JOIN msbs USING (datacenter_id)
-        WHERE unavailability_events.region_id = :region_id AND kind = 'unplanned' AND ended_at IS NULL
-          AND scope = 'datacenter'
+        SELECT msb_id FROM failures WHERE ended_at IS NULL AND scope = 'msb'
+        UNION SELECT msbs.msb_id FROM failures JOIN msbs USING (datacenter_id) WHERE ended_at IS NULL
     ), down AS (
         SELECT hardware_type_id, count(*) AS down FROM servers JOIN racks USING (rack_id)
         WHERE servers.region_id = :region_id AND decommissioned_at IS NULL AND unavailability = 'unplanned'
           AND msb_id NOT IN (SELECT msb_id FROM lost)
+          AND server_id NOT IN (SELECT server_id FROM server_domains
+                                WHERE domain_id IN (SELECT domain_id FROM failures JOIN wide USING (domain_id)
+                                                    WHERE ended_at IS NULL))
         GROUP BY 1
     ), buffers AS (
         SELECT hardware_type_id, sum(capacity_rru) AS wanted, sum(usable) AS usable FROM (

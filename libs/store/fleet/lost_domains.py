@@ -7,9 +7,9 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from libs.domain.domain_kind import MSB_KIND
-from libs.store.fleet.down_since import HIT
 from libs.store.fleet.loss_places import load_loss_places
 from libs.store.fleet.regions import load_region
+from libs.store.fleet.servers_hit import servers_hit
 from libs.store.platform.database import Transaction
 
 _OPEN = """
@@ -18,22 +18,21 @@ _OPEN = """
         WHERE region_id = :region_id AND ended_at IS NULL AND starts_at <= :now AND state = 'allowed'
           AND kind = 'unplanned'
     )"""
-# An event of the whole place has the time of the loss. If servers were reported one by one, the last of them has it.
+_HIT = servers_hit("open", "starts_at")
+# An event of the whole place has the time of the loss. Without one, the last of its servers to go down has it.
 _MSBS = f"""
     WITH lost AS (
         SELECT msb_id FROM servers JOIN racks USING (rack_id)
         WHERE servers.region_id = :region_id AND decommissioned_at IS NULL
         GROUP BY msb_id HAVING bool_and(unavailability = 'unplanned')
-    ), {_OPEN}, begun AS (
-        SELECT msb_id, starts_at, true AS whole FROM open WHERE scope = 'msb'
-        UNION ALL SELECT msbs.msb_id, starts_at, true FROM open JOIN msbs USING (datacenter_id)
-            WHERE scope = 'datacenter'
-        UNION ALL SELECT racks.msb_id, starts_at, false FROM open JOIN racks USING (rack_id) WHERE scope = 'rack'
-        UNION ALL SELECT racks.msb_id, starts_at, false FROM open JOIN servers USING (server_id)
-            JOIN racks ON racks.rack_id = servers.rack_id WHERE scope = 'server'
+    ), {_OPEN}, {_HIT}, begun AS (
+        SELECT server_id, min(starts_at) AS starts_at, min(starts_at) FILTER (WHERE with_place) AS whole_at
+        FROM hit GROUP BY server_id
     )
-    SELECT name, coalesce(min(starts_at) FILTER (WHERE whole), max(starts_at)) AS lost_at
-    FROM lost JOIN begun USING (msb_id) JOIN msbs USING (msb_id) GROUP BY name"""
+    SELECT msbs.name, coalesce(min(whole_at), max(starts_at)) AS lost_at
+    FROM lost JOIN racks USING (msb_id) JOIN servers USING (rack_id) JOIN begun USING (server_id)
+        JOIN msbs USING (msb_id)
+    WHERE decommissioned_at IS NULL GROUP BY msbs.name"""
 # The loss of such a domain is complete when the last of its servers is down. One in a single rack is no such loss: its
 # servers are replaced (libs/ras/domain_losses.py).
 _FURTHER = f"""
@@ -41,7 +40,7 @@ _FURTHER = f"""
         SELECT domain_id FROM server_domains JOIN servers USING (server_id)
         WHERE server_domains.region_id = :region_id AND kind = ANY(:kinds) AND decommissioned_at IS NULL
         GROUP BY domain_id HAVING bool_and(unavailability = 'unplanned') AND count(DISTINCT rack_id) > 1
-    ), {_OPEN}, {HIT}, begun AS (
+    ), {_OPEN}, {_HIT}, begun AS (
         SELECT server_id, min(starts_at) AS starts_at FROM hit GROUP BY server_id
     )
     SELECT kind, domains.name, max(starts_at) AS lost_at

@@ -19,11 +19,12 @@ from libs.reconcile.errors import StaleGeneration
 from libs.reconcile.jobs import DRAW_REPLACEMENTS
 from libs.store.fleet.maintenance_answers import answer_from_json, answer_to_json
 from libs.store.fleet.regions import load_region
+from libs.store.fleet.servers_hit import servers_hit
 from libs.store.platform import audit
 from libs.store.platform.database import Transaction
 from libs.store.platform.jobs import enqueue
 from libs.store.platform.refusals import NotFound
-from libs.store.tables import datacenters, msbs, racks, regions, servers, unavailability_events
+from libs.store.tables import datacenters, domains, msbs, racks, regions, servers, unavailability_events
 
 _events = unavailability_events
 _SCOPES = {
@@ -32,25 +33,21 @@ _SCOPES = {
     UnavailabilityScope.MSB: (msbs, "msb_id"),
     UnavailabilityScope.DATACENTER: (datacenters, "datacenter_id"),
 }
+DOMAIN = "domain"
+"""The stored scope of an event of a domain of a further kind. The domain says which kind."""
 
 # The cost grows with the number of servers that are or become unavailable, not with the fleet.
-_REFRESH = """
+_REFRESH = f"""
     WITH open AS (
-        SELECT server_id, rack_id, msb_id, datacenter_id, kind FROM unavailability_events
+        SELECT server_id, rack_id, msb_id, datacenter_id, domain_id, kind FROM unavailability_events
         WHERE region_id = :region_id AND ended_at IS NULL AND starts_at <= :now AND state = 'allowed'
-    ), open_racks AS (
-        SELECT rack_id, kind FROM open WHERE rack_id IS NOT NULL
-        UNION ALL SELECT racks.rack_id, kind FROM open JOIN racks USING (msb_id)
-        UNION ALL SELECT racks.rack_id, kind FROM open JOIN msbs USING (datacenter_id)
-            JOIN racks ON racks.msb_id = msbs.msb_id
-    ), hit AS (
-        SELECT server_id, kind FROM open WHERE server_id IS NOT NULL
-        UNION ALL SELECT servers.server_id, kind FROM open_racks JOIN servers USING (rack_id)
+    ), {servers_hit("open", "kind")}, hit_or_not AS (
+        SELECT server_id, kind FROM hit
         UNION ALL SELECT server_id, 'none' FROM servers WHERE region_id = :region_id AND unavailability <> 'none'
     ), worst AS (
         SELECT server_id, CASE WHEN bool_or(kind = 'unplanned') THEN 'unplanned'
                                WHEN bool_or(kind = 'planned') THEN 'planned' ELSE 'none' END AS unavailability
-        FROM hit GROUP BY server_id
+        FROM hit_or_not GROUP BY server_id
     ), changed AS (  -- in order of id, as every writer of servers locks them
         SELECT server_id, worst.unavailability FROM servers JOIN worst USING (server_id)
         WHERE servers.unavailability <> worst.unavailability AND decommissioned_at IS NULL
@@ -95,7 +92,7 @@ def open_event(
     tx: Transaction,
     region_name: str,
     *,
-    scope: UnavailabilityScope,
+    scope: str,
     scope_name: str,
     kind: Unavailability,
     reason: str,
@@ -107,8 +104,9 @@ def open_event(
     answer: MaintenanceAnswer | None = None,
     override_reason: str | None = None,
 ) -> UnavailabilityEvent:
-    """Open an event: a server, rack, MSB or datacenter is or will be unavailable.
+    """Open an event: a server, rack, MSB, datacenter or domain of a further kind is or will be unavailable.
 
+    scope            a value of UnavailabilityScope, or a further kind of domain
     kind             PLANNED or UNPLANNED
     ends_at          time at which the event closes by itself; None: it stays open until end_event
     state, answer    of planned maintenance that must ask before it begins; the caller has asked
@@ -117,29 +115,34 @@ def open_event(
     Raises NotFound for an unknown region or scope, and IntegrityError if `ends_at` is not after `starts_at`.
     """
     region_id = load_region(tx, region_name).region_id
-    key, scope_id = _SCOPES[scope][1], find_scope(tx, region_id, scope, scope_name)
-    values = {"region_id": region_id, "scope": scope.value, key: scope_id, "kind": kind.value, "reason": reason}
+    scope_id, is_place = find_scope(tx, region_id, scope, scope_name), scope in _SCOPES
+    stored, key = (scope, _SCOPES[UnavailabilityScope(scope)][1]) if is_place else (DOMAIN, "domain_id")
+    values = {"region_id": region_id, "scope": stored, key: scope_id, "kind": kind.value, "reason": reason}
     asked = {"state": state.value, "answer": None if answer is None else answer_to_json(answer)}
     insert = _events.insert().values(**values, **asked, starts_at=starts_at, ends_at=ends_at)
     event_id = tx.execute(insert.returning(_events.c.unavailability_event_id)).scalar_one()
     refresh_unavailability(tx, region_id, now=now)
     event = load_event(tx, event_id)
-    after = {"scope": scope.value, "scope_name": scope_name, "kind": kind.value, "reason": reason, "state": state.value}
+    after = {"scope": scope, "scope_name": scope_name, "kind": kind.value, "reason": reason, "state": state.value}
     after |= {} if answer is None else {"answer": answer.message}
     _audit(tx, event, "open", actor, now, after, override_reason)
     return event
 
 
-def find_scope(tx: Transaction, region_id: int, scope: UnavailabilityScope, scope_name: str) -> int:
-    """Return the id of a server, rack, MSB or datacenter of the region. Raises NotFound."""
-    table, key = _SCOPES[scope]
-    found = sa.select(table.c[key]).where(table.c.region_id == region_id, table.c.name == scope_name)
-    if scope is UnavailabilityScope.SERVER:
+def find_scope(tx: Transaction, region_id: int, scope: str, scope_name: str) -> int:
+    """Return the id of a server, rack, MSB, datacenter or domain of a further kind of the region. Raises NotFound."""
+    if scope in _SCOPES:
+        table, key = _SCOPES[UnavailabilityScope(scope)]
+        found = sa.select(table.c[key]).where(table.c.region_id == region_id, table.c.name == scope_name)
+    else:
+        of_kind = (domains.c.region_id == region_id, domains.c.kind == scope)
+        found = sa.select(domains.c.domain_id).where(*of_kind, domains.c.name == scope_name)
+    if scope == UnavailabilityScope.SERVER:
         found = found.where(servers.c.decommissioned_at.is_(None))
     scope_id = tx.execute(found).scalar_one_or_none()
     if scope_id is None:
         region = tx.execute(sa.select(regions.c.name).where(regions.c.region_id == region_id)).scalar_one()
-        raise NotFound(scope.value, f"{region}/{scope_name}")
+        raise NotFound(scope, f"{region}/{scope_name}")
     return int(scope_id)
 
 
@@ -265,8 +268,10 @@ _SELECT = (
     sa.select(
         _events.c.unavailability_event_id,
         regions.c.name.label("region"),
-        _events.c.scope,
-        sa.func.coalesce(servers.c.name, racks.c.name, msbs.c.name, datacenters.c.name).label("scope_name"),
+        sa.func.coalesce(domains.c.kind, _events.c.scope).label("scope"),
+        sa.func.coalesce(servers.c.name, racks.c.name, msbs.c.name, datacenters.c.name, domains.c.name).label(
+            "scope_name"
+        ),
         _events.c.kind,
         _events.c.reason,
         _events.c.starts_at,
@@ -281,13 +286,14 @@ _SELECT = (
     .outerjoin(racks, racks.c.rack_id == _events.c.rack_id)
     .outerjoin(msbs, msbs.c.msb_id == _events.c.msb_id)
     .outerjoin(datacenters, datacenters.c.datacenter_id == _events.c.datacenter_id)
+    .outerjoin(domains, domains.c.domain_id == _events.c.domain_id)
 )
 
 
 def _event(row: Mapping[Any, Any]) -> UnavailabilityEvent:
-    kinds = {"scope": UnavailabilityScope(row["scope"]), "kind": Unavailability(row["kind"])}
+    states = {"kind": Unavailability(row["kind"]), "state": EventState(row["state"])}
     answer = None if row["answer"] is None else answer_from_json(row["answer"])
-    return UnavailabilityEvent(**{**row, **kinds, "state": EventState(row["state"]), "answer": answer})
+    return UnavailabilityEvent(**{**row, **states, "answer": answer})
 
 
 def _audit(

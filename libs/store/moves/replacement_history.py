@@ -8,35 +8,27 @@ import sqlalchemy as sa
 
 from libs.domain.replacement_history import PastReplacement, ReplacementHistory
 from libs.store.fleet.regions import load_region
+from libs.store.fleet.servers_hit import servers_hit
 from libs.store.platform.database import Transaction
 
 # A plan of replacements sends a lost server to the buffer that the spare one comes from. It does not record who
 # replaces whom, so servers of one plan between the same two reservations are paired in their order. A server without a
 # failure at that time was not lost: the plan took a replacement back. Nor was a failed one that leaves the buffer: it
 # goes home, because its MSB was lost and the spare server is needed no more.
-_PAIRS = """
+_PAIRS = f"""
     WITH changes AS (
         SELECT plan_id, plans.created_at, server_id, from_reservation_id, to_reservation_id
         FROM plans JOIN plan_changes USING (plan_id)
         WHERE plans.region_id = :region_id AND kind = 'replacement' AND plans.created_at > :since
           AND from_reservation_id IS NOT NULL AND to_reservation_id IS NOT NULL
     ), failures AS (
-        SELECT server_id, rack_id, msb_id, datacenter_id, starts_at, ended_at FROM unavailability_events
+        SELECT server_id, rack_id, msb_id, datacenter_id, domain_id, starts_at, ended_at FROM unavailability_events
         WHERE region_id = :region_id AND kind = 'unplanned' AND (ended_at IS NULL OR ended_at > :since)
-    ), failed_racks AS (
-        SELECT rack_id, starts_at, ended_at FROM failures WHERE rack_id IS NOT NULL
-        UNION ALL SELECT racks.rack_id, starts_at, ended_at FROM failures JOIN racks USING (msb_id)
-        UNION ALL SELECT racks.rack_id, starts_at, ended_at FROM failures JOIN msbs USING (datacenter_id)
-            JOIN racks ON racks.msb_id = msbs.msb_id
-    ), failed AS (
-        SELECT server_id, starts_at, ended_at FROM failures WHERE server_id IS NOT NULL
-        UNION ALL SELECT servers.server_id, starts_at, ended_at FROM failed_racks JOIN servers USING (rack_id)
-            WHERE servers.server_id IN (SELECT server_id FROM changes)
-    ), lost AS (
+    ), {servers_hit("failures", "starts_at", "ended_at", among="SELECT server_id FROM changes")}, lost AS (
         SELECT plan_id, changes.created_at, server_id, from_reservation_id AS holder, to_reservation_id AS buffer,
                min(starts_at) AS failed_at,
                row_number() OVER (PARTITION BY plan_id, from_reservation_id, to_reservation_id ORDER BY server_id) AS n
-        FROM changes JOIN failed USING (server_id)
+        FROM changes JOIN hit USING (server_id)
         WHERE starts_at <= changes.created_at AND (ended_at IS NULL OR ended_at > changes.created_at)
           AND from_reservation_id NOT IN (
               SELECT reservation_id FROM reservations WHERE region_id = :region_id AND kind = 'shared_buffer')

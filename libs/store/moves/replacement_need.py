@@ -15,9 +15,9 @@ from libs.domain.arrays import Bools
 from libs.domain.fleet import FREE
 from libs.domain.replacement import BURST_LOST_SHARE, FailuresSnapshot
 from libs.reconcile.jobs import DRAW_REPLACEMENTS
-from libs.store.fleet.down_since import HIT
 from libs.store.fleet.inventory_snapshot import IMPORTED
 from libs.store.fleet.regions import load_region
+from libs.store.fleet.servers_hit import servers_hit
 from libs.store.fleet.snapshot import load_fleet_snapshot
 from libs.store.moves.replacement_ground import load_replacement_ground
 from libs.store.platform.database import Transaction
@@ -56,11 +56,13 @@ _HARD_HIT = """
 # An event of an import says that a server was down when it was listed, and not since when.
 _DOWN = f"""
     WITH open AS (
-        SELECT server_id, rack_id, msb_id, datacenter_id, CASE WHEN reason <> :imported THEN starts_at END AS starts_at
+        SELECT server_id, rack_id, msb_id, datacenter_id, domain_id,
+               CASE WHEN reason <> :imported THEN starts_at END AS starts_at
         FROM unavailability_events
         WHERE region_id = :region_id AND ended_at IS NULL AND starts_at <= :now AND kind = 'unplanned'
-    ), {HIT}
-    SELECT server_id, extract(epoch FROM :now - min(starts_at)) AS down_s, bool_or(with_place) AS with_place
+    ), {servers_hit("open", "starts_at")}
+    SELECT server_id, extract(epoch FROM :now - min(starts_at)) AS down_s, bool_or(with_place) AS with_place,
+           bool_or(with_domain) AS with_domain
     FROM hit JOIN servers USING (server_id)
     WHERE servers.region_id = :region_id AND unavailability = 'unplanned' AND decommissioned_at IS NULL
     GROUP BY server_id ORDER BY server_id"""
@@ -165,6 +167,7 @@ def load_failures(tx: Transaction, found: FoundFailures) -> FailuresSnapshot:
         fleet=fleet,
         lost=mask(found.lost),
         with_place=mask(row.server_id for row in down if row.with_place),
+        with_domain=mask(row.server_id for row in down if row.with_domain),
         spare=in_its_buffer & mask(row.server_id for row in spare),
         ready=in_its_buffer & mask(row.server_id for row in spare if row.ready),
         buffer=buffer,

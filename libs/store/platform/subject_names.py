@@ -14,6 +14,7 @@ from libs.store.tables import (
     capacity_events,
     capacity_requests,
     datacenters,
+    domains,
     freezes,
     hardware_types,
     moves,
@@ -81,8 +82,9 @@ _NAMES: dict[str, sa.Select[tuple[int, str]]] = {
     "token": sa.select(tokens.c.token_id, tokens.c.name),
     "unavailability_event": sa.select(
         _EVENTS.unavailability_event_id,
-        sa.func.coalesce(servers.c.name, racks.c.name, msbs.c.name, datacenters.c.name),
+        sa.func.coalesce(servers.c.name, racks.c.name, msbs.c.name, datacenters.c.name, domains.c.name),
     )
+    .outerjoin(domains, domains.c.domain_id == _EVENTS.domain_id)
     .outerjoin(servers, servers.c.server_id == _EVENTS.server_id)
     .outerjoin(racks, racks.c.rack_id == _EVENTS.rack_id)
     .outerjoin(msbs, msbs.c.msb_id == _EVENTS.msb_id)

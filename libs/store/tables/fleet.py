@@ -65,6 +65,7 @@ domains = sa.Table(
     text("name"),
     sa.UniqueConstraint("region_id", "kind", "name", name="uq_domains_region_id_kind_name"),
     sa.UniqueConstraint("region_id", "kind", "domain_id", name="uq_domains_region_id_kind_domain_id"),
+    sa.UniqueConstraint("region_id", "domain_id"),
 )
 
 # The domain of each kind that a server has; no row: none of this kind.
@@ -80,6 +81,7 @@ server_domains = sa.Table(
         ["region_id", "kind", "domain_id"], ["domains.region_id", "domains.kind", "domains.domain_id"]
     ),
     sa.Index("ix_server_domains_region_id", "region_id"),
+    sa.Index("ix_server_domains_domain_id", "domain_id"),
 )
 
 hardware_types = sa.Table(
@@ -215,22 +217,24 @@ unavailability_events = sa.Table(
     generation(),
     text("state", default="allowed"),
     json("answer", nullable=True),
-    one_of("scope", "server", "rack", "msb", "datacenter"),
+    sa.Column("domain_id", sa.BigInteger, nullable=True),
+    one_of("scope", "server", "rack", "msb", "datacenter", "domain"),
     one_of("kind", "planned", "unplanned"),
     one_of("state", "announced", "queued", "awaiting_approval", "allowed", "refused"),
     sa.CheckConstraint("kind = 'planned' OR state = 'allowed'", name="unplanned"),
     sa.CheckConstraint("state <> 'refused' OR ended_at IS NOT NULL", name="refused"),
     sa.CheckConstraint("ends_at > starts_at", name="ends_at"),
     sa.CheckConstraint(
-        "num_nonnulls(datacenter_id, msb_id, rack_id, server_id) = 1 AND CASE scope "
+        "num_nonnulls(datacenter_id, msb_id, rack_id, server_id, domain_id) = 1 AND CASE scope "
         "WHEN 'datacenter' THEN datacenter_id WHEN 'msb' THEN msb_id "
-        "WHEN 'rack' THEN rack_id ELSE server_id END IS NOT NULL",
+        "WHEN 'rack' THEN rack_id WHEN 'domain' THEN domain_id ELSE server_id END IS NOT NULL",
         name="scope_id",
     ),
     sa.ForeignKeyConstraint(["region_id", "datacenter_id"], ["datacenters.region_id", "datacenters.datacenter_id"]),
     sa.ForeignKeyConstraint(["region_id", "msb_id"], ["msbs.region_id", "msbs.msb_id"]),
     sa.ForeignKeyConstraint(["region_id", "rack_id"], ["racks.region_id", "racks.rack_id"]),
     sa.ForeignKeyConstraint(["region_id", "server_id"], ["servers.region_id", "servers.server_id"]),
+    sa.ForeignKeyConstraint(["region_id", "domain_id"], ["domains.region_id", "domains.domain_id"]),
     sa.Index("ix_unavailability_events_region_id", "region_id", "unavailability_event_id"),
     sa.Index("ix_unavailability_events_open", "region_id", postgresql_where=sa.text("ended_at IS NULL")),
     sa.Index(

@@ -126,6 +126,48 @@ def test_the_rules_are_those_of_counting_servers() -> None:
     assert len(seen) == 8
 
 
+def test_a_domain_in_several_msbs_takes_at_most_a_quarter_of_each_and_is_drained_alone() -> None:
+    seen = set()
+    for seed in range(3000):
+        rng = np.random.default_rng(seed)
+        servers, promise, msbs = random_fleet(rng)
+        share = rng.choice([0.1, 0.2])
+        for server in servers:
+            server.asked = bool(rng.random() < share)
+        behind = 7 if rng.random() < 0.1 else None
+        ground, _ = ground_of(servers, promise, msbs)
+        answer = may_begin(replace(ground, is_domain=True), behind=behind)
+        new = [s for s in servers if s.asked and s.event is None]
+        touched = {s.msb for s in new}
+        wanted = decided(servers, promise, behind)
+        if len(touched) > 1:
+            wanted = decided_of_several(servers, promise, behind)
+            seen.add(wanted[1])
+        assert (answer.verdict, answer.reason) == wanted[:2], seed
+        assert answer.short_rru == pytest.approx(wanted[2]), seed
+    assert seen == {"AboveQuarter", "Behind", "MsbDown", "OtherMsb", "WouldBeShort", "Allowed"}
+
+
+def decided_of_several(
+    servers: list[Server], promise: np.ndarray, behind: int | None
+) -> tuple[str, str, dict[str, float]]:
+    """Decide about a domain in several MSBs. Promises are those of the usual rules, as if there were one MSB."""
+    for m in {s.msb for s in servers}:
+        here = [s for s in servers if s.msb == m]
+        if len([s for s in here if s.asked and s.event is None]) > max(1, len(here) // 4):
+            return "refused", "AboveQuarter", {}
+    if behind is not None:
+        return "queued", "Behind", {}
+    for m in {s.msb for s in servers}:
+        there = [s.down for s in servers if s.msb == m]
+        if there.count(True) > there.count(False):
+            return "queued", "MsbDown", {}
+    if any(s.event is not None for s in servers):
+        return "queued", "OtherMsb", {}
+    many = [Server(0, False, None, False, -1, 0.0, False) for _ in range(400)]
+    return decided([*(replace(s, msb=0) for s in servers), *many], promise, None)
+
+
 def test_a_reservation_that_is_promised_nothing_lacks_nothing() -> None:
     """Sums of the same RRU in another order differ by rounding."""
     ground, _ = ground_of([Server(0, s == 0, None, False, 0, 1.0, False) for s in range(8)], np.zeros(1), 1)

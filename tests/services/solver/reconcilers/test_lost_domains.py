@@ -34,7 +34,7 @@ def database(database_url: str) -> Iterator[Database]:
     database.close()
 
 
-def lose(database: Database, clock: ManualClock, scope: UnavailabilityScope, name: str) -> None:
+def lose(database: Database, clock: ManualClock, scope: str, name: str) -> None:
     with database.write() as tx:
         open_event(
             tx,
@@ -125,7 +125,31 @@ def test_a_block_is_lost_with_its_last_server_by_events_of_any_scope(database_ur
     database.close()
 
 
-def test_the_buffer_for_a_block_waits_and_is_rebuilt(database_url: str, tmp_path: Path) -> None:
+def test_events_of_blocks_tell_when_blocks_and_msbs_were_lost(database_url: str) -> None:
+    """Each MSB has one server of each of five blocks, so the last block takes the MSBs with it."""
+    clock, database = ManualClock(), Database(database_url)
+    spec = ReservationSpec(capacity_rru=1, rru={"hw-a": 1.0}, survives_loss_of=("block",))
+    stored(database, region_image(msbs=4, servers_per_rack=5, reservations={"web": spec}, domains=BLOCKS))
+    begun = {}
+    for k in range(5):
+        clock.sleep(60)
+        lose(database, clock, "block", f"b{k}")
+        begun[f"b{k}"] = clock.now()
+        with database.snapshot() as tx:
+            found = load_lost_domains(tx, "west", now=clock.now())
+        assert found["block"] == begun
+        assert set(found[MSB_KIND]) == (set() if k < 4 else {"msb-00", "msb-01", "msb-02", "msb-03"})
+    assert set(found[MSB_KIND].values()) == {clock.now()}
+    clock.sleep(60)
+    lose(database, clock, "block", "b0")  # reported again
+    with database.snapshot() as tx:
+        assert load_lost_domains(tx, "west", now=clock.now()) == found
+    database.close()
+
+
+@pytest.mark.parametrize("as_one", [False, True])
+def test_the_buffer_for_a_block_waits_and_is_rebuilt(database_url: str, tmp_path: Path, as_one: bool) -> None:
+    """Whether its servers were reported one by one, or the block by one event."""
     clock, database = ManualClock(), Database(database_url)
     spec = ReservationSpec(capacity_rru=12, rru={"hw-a": 1.0}, survives_loss_of=("block",))
     current = {f"server-{k:02d}": "web" for k in range(20) if k % 5}
@@ -134,9 +158,11 @@ def test_the_buffer_for_a_block_waits_and_is_rebuilt(database_url: str, tmp_path
         region_image(msbs=4, servers_per_rack=5, reservations={"web": spec}, current=current, domains=BLOCKS),
     )
     assert solved(database, clock, tmp_path) == (16, "Granted")
-    for k in range(1, 20, 5):
+    blocks = [("block", "b1")]
+    servers = [(UnavailabilityScope.SERVER, f"server-{k:02d}") for k in range(1, 20, 5)]
+    for scope, name in blocks if as_one else servers:
         clock.sleep(60)
-        lose(database, clock, UnavailabilityScope.SERVER, f"server-{k:02d}")
+        lose(database, clock, scope, name)
     with database.snapshot() as tx:
         assert load_lost_domains(tx, "west", now=clock.now()) == {MSB_KIND: {}, "block": {"b1": clock.now()}}
     clock.sleep(timedelta(hours=3).total_seconds())
@@ -147,7 +173,7 @@ def test_the_buffer_for_a_block_waits_and_is_rebuilt(database_url: str, tmp_path
     assert web.finding is not None
     assert "covers the loss of a block with 4 of its servers" in web.finding.message
     clock.sleep(timedelta(hours=2).total_seconds())
-    servers, reason = solved(database, clock, tmp_path)
-    assert servers > 16
+    bound, reason = solved(database, clock, tmp_path)
+    assert bound > 16
     assert reason != "DomainAwaited"
     database.close()

@@ -1,0 +1,42 @@
+"""The servers that events of any scope take, as SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def servers_hit(events: str, *columns: str, among: str = "") -> str:
+    """Return CTEs. The last one, `hit`, has a row for each event and each server in its scope, in the fleet or not.
+
+    Its columns are `server_id` and those of the event. `with_place` marks events of a whole MSB or datacenter, and
+    `with_domain` events of a domain of a further kind.
+
+    events    name of a CTE of events; it has the ids of their scopes and `columns`
+    columns   columns of `events` to carry
+    among     a query of one column, the ids of servers: those of places and domains are only these
+
+    The cost grows with the servers in the scopes, and not with the fleet. A join for each scope finds the servers by
+    their ids. One join with a condition for all scopes would compare each event with each server.
+    """
+    kept = f" WHERE servers.server_id IN ({among})" if among else ""
+    in_domains = f" WHERE server_domains.server_id IN ({among})" if among else ""
+    carried, of_rack = _listed(events, columns), _listed("hit_racks", columns)
+    return f"""
+    hit_racks AS (
+        SELECT rack_id{carried}, false AS with_place FROM {events} WHERE rack_id IS NOT NULL
+        UNION ALL SELECT racks.rack_id{carried}, true FROM {events} JOIN racks USING (msb_id)
+        UNION ALL SELECT racks.rack_id{carried}, true FROM {events} JOIN msbs USING (datacenter_id)
+            JOIN racks ON racks.msb_id = msbs.msb_id
+    ), hit AS (
+        SELECT server_id{carried}, false AS with_place, false AS with_domain
+            FROM {events} WHERE server_id IS NOT NULL
+        UNION ALL SELECT servers.server_id{of_rack}, with_place, false
+            FROM hit_racks JOIN servers USING (rack_id){kept}
+        UNION ALL SELECT server_domains.server_id{carried}, false, true
+            FROM {events} JOIN server_domains USING (domain_id){in_domains}
+    )"""
+
+
+def _listed(table: str, columns: Sequence[str]) -> str:
+    """Return columns of a table, to follow another column."""
+    return "".join(f", {table}.{column}" for column in columns)
