@@ -7,12 +7,15 @@ from typing import Annotated
 
 from pydantic import BeforeValidator
 
-from libs.domain.domain_kind import MSB_KIND
+from libs.domain.domain_kind import MSB_KIND, TAKEN_KINDS
 from libs.domain.domain_limits import MSB
 from libs.domain.region import Region
-from libs.store.fleet.known_names import known_kinds, placed_kinds
+from libs.store.fleet.known_names import known_domains, known_kinds, placed_kinds
+from libs.store.fleet.unavailability_events import find_scope
 from libs.store.platform.database import Transaction
+from libs.store.platform.refusals import NotFound
 from libs.web.model import Name, SomeName
+from libs.web.names import unknown_name
 from libs.web.problems import FieldError
 
 
@@ -47,6 +50,22 @@ def wrong_kinds(
         return []
     known, placed = known_kinds(tx, region.region_id), placed_kinds(tx, region.region_id)
     return [_error(field, location, region.name, kind, known, also) for kind in kinds if kind not in placed]
+
+
+def wrong_scope(tx: Transaction, region: Region, scope: str, scope_name: str) -> list[FieldError]:
+    """Return an error for an event's `scope` that is no kind of the region, or `scope_name` that is no domain of it.
+
+    Servers, racks, MSBs and datacenters are not looked up.
+    """
+    if scope in TAKEN_KINDS:
+        return []
+    try:
+        find_scope(tx, region.region_id, scope, scope_name)
+    except NotFound:
+        known = known_domains(tx, region.region_id, scope)
+        wrong = wrong_kinds(tx, region, [scope], "scope", also=TAKEN_KINDS)
+        return wrong or [unknown_name("scope_name", scope, scope_name, known)]
+    return []
 
 
 def _error(field: str, location: str, region: str, kind: str, known: Sequence[str], also: Sequence[str]) -> FieldError:

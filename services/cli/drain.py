@@ -1,4 +1,4 @@
-"""`plimsoll drain`: planned maintenance of a server, rack, MSB or datacenter."""
+"""`plimsoll drain`: planned maintenance of a server, rack, MSB, datacenter or domain of a further kind."""
 
 from __future__ import annotations
 
@@ -6,17 +6,26 @@ from typing import Annotated
 
 import typer
 
-from libs.domain.unavailability import UnavailabilityScope
 from services.cli.client import Client, Json
 from services.cli.moments import MOMENT, moment
 from services.cli.output import Output, OutputOption, note, print_json, say, text_of
+from services.cli.places import (
+    EVENTS,
+    DomainOption,
+    NameArgument,
+    ScopeArgument,
+    end_events,
+    open_events,
+    place_of,
+)
 from services.cli.requests import RegionOption
 
 
 def drain(
-    scope: Annotated[UnavailabilityScope, typer.Argument(help="how much of the region")],
-    name: Annotated[str, typer.Argument(help="which one")],
     region: RegionOption,
+    scope: ScopeArgument = None,
+    name: NameArgument = None,
+    domain: DomainOption = None,
     reason: Annotated[str, typer.Option(help="why; people read it")] = "planned maintenance",
     at: Annotated[
         str | None, typer.Option(metavar=MOMENT, help="when it begins, if not now; UTC unless the time has an offset")
@@ -35,23 +44,25 @@ def drain(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Ask for planned maintenance, or end it. It begins now, is queued or is refused. Its servers still count."""
-    client, place = Client.connect(), f"{scope} {name}"
+    client = Client.connect()
+    where, which = place_of(scope, name, domain)
+    place = f"{where} {which}"
     if end:
-        _end(client, region, scope, name, output)
+        end_events(client, region, "planned", where, which, output)
         return
-    body: Json = {"region": region, "scope": scope, "scope_name": name, "kind": "planned", "reason": reason}
+    body: Json = {"region": region, "scope": where, "scope_name": which, "kind": "planned", "reason": reason}
     body |= {} if at is None else {"starts_at": moment("--at", at)}
     body |= {} if until is None else {"ends_at": moment("--until", until)}
     body |= {} if override is None else {"override_reason": override}
     if dry_run:
-        answer = client.post(f"{_PATH}?dry_run=true", body)
+        answer = client.post(f"{EVENTS}?dry_run=true", body)
         if output is Output.JSON:
             print_json(answer)
         else:
             say(f"{place} {_WOULD[answer['verdict']]}{_when(answer)}: {answer['message']}")
         return
-    also = [str(event["unavailability_event_id"]) for event in _planned(client, region, scope, name)]
-    event = client.post(_PATH, body)
+    also = [str(event["unavailability_event_id"]) for event in open_events(client, region, "planned", where, which)]
+    event = client.post(EVENTS, body)
     if also:
         note(f"{place} is also asked for by event {', '.join(also)}; --end ends all of them")
     if output is Output.JSON:
@@ -60,26 +71,6 @@ def drain(
         say(f"{place}: event {event['unavailability_event_id']} {_told(event)}")
 
 
-def _end(client: Client, region: str, scope: UnavailabilityScope, name: str, output: Output) -> None:
-    planned = _planned(client, region, scope, name)
-    events = [client.post(f"{_PATH}/{event['unavailability_event_id']}/end") for event in planned]
-    if output is Output.JSON:
-        print_json({"items": events})
-    elif not events:
-        say(f"{scope} {name}: no open planned event")
-    else:
-        ids = ", ".join(str(event["unavailability_event_id"]) for event in events)
-        say(f"{scope} {name}: event{'s' * (len(events) > 1)} {ids} {'has' if len(events) == 1 else 'have'} ended")
-
-
-def _planned(client: Client, region: str, scope: UnavailabilityScope, name: str) -> list[Json]:
-    """Return the open planned events of this scope."""
-    of_it = ("planned", scope, name)
-    found = client.items(_PATH, region=region, open="true", limit=1000)
-    return [event for event in found if (event["kind"], event["scope"], event["scope_name"]) == of_it]
-
-
-_PATH = "/v1/unavailability-events"
 _WOULD = {"now": "would begin now", "queued": "would be queued", "refused": "would be refused"}
 
 

@@ -142,6 +142,10 @@ GROUPS: dict[str, Commands] = {
             "services.cli.rollout:app",
             "Roll out another policy of a region: in shadow, on a canary, everywhere; and take it back.",
         ),
+        "failure": (
+            "services.cli.report_failure:failure",
+            "Report a failure, or its end.",
+        ),
         "drain": (
             "services.cli.drain:drain",
             "Ask for planned maintenance, or end it.",

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Path, Query, Response
 from pydantic import Field
 
 from libs.domain.principal import Role
-from libs.domain.unavailability import EventState, Unavailability, UnavailabilityEvent, UnavailabilityScope
+from libs.domain.unavailability import EventState, Unavailability, UnavailabilityEvent
 from libs.domain.words import moment
 from libs.store.capacity.approvals import supersede_of_event
 from libs.store.fleet.regions import load_region
@@ -18,6 +18,7 @@ from libs.store.platform.database import Transaction
 from libs.web.auth import Asking, require
 from libs.web.context import Context
 from libs.web.cursors import Paging, next_cursor
+from libs.web.domain_kinds import PlaceKind, wrong_scope
 from libs.web.generations import etag
 from libs.web.idempotency import Answer, Write
 from libs.web.model import ID_MAX, Moment, PageOf, RequestModel, ResponseModel, SomeName
@@ -44,8 +45,10 @@ class UnavailabilityEventIn(RequestModel):
     """A present or future unavailability."""
 
     region: SomeName
-    scope: UnavailabilityScope
-    scope_name: SomeName = Field(description="Name of the server, rack, MSB or datacenter")
+    scope: PlaceKind = Field(
+        description="server, rack, msb, datacenter, or a further kind of domain of the region, such as network_block"
+    )
+    scope_name: SomeName = Field(description="Name of the server, rack, MSB, datacenter or domain")
     kind: Literal["planned", "unplanned"] = Field(
         description="unplanned: it takes effect at once, and its servers count for no capacity; planned: it asks "
         "first, and its servers still count"
@@ -67,7 +70,7 @@ class UnavailabilityEventOut(ResponseModel):
 
     unavailability_event_id: int
     region: str
-    scope: UnavailabilityScope
+    scope: str = Field(description="server, rack, msb, datacenter, or a further kind of domain")
     scope_name: str
     kind: Unavailability
     reason: str
@@ -114,10 +117,12 @@ def post_event(
     if dry_run:
         _check_due(body, now)
         with context.database.snapshot() as tx:
+            _check_scope(tx, body)
             answer = MaintenanceAnswerOut.of(foresee(tx, _request(body, starts_at), now=now))
         return Response(answer.model_dump_json(), media_type="application/json")
 
     def effect(tx: Transaction) -> Answer:
+        _check_scope(tx, body)
         if body.kind == "planned":
             _check_due(body, now)
             try:
@@ -242,6 +247,13 @@ def _check(body: UnavailabilityEventIn, starts_at: datetime, *, dry_run: bool, i
             raise invalid(FieldError(field="dry_run", location="query", code="not_planned", message=message))
     if body.override_reason is not None and not is_operator:
         raise Problem(403, "forbidden", "Only an operator may let maintenance begin against the rules.")
+
+
+def _check_scope(tx: Transaction, body: UnavailabilityEventIn) -> None:
+    """Check that the region has the kind and the domain. Raises Problem, and NotFound for the region."""
+    wrong = wrong_scope(tx, load_region(tx, body.region), body.scope, body.scope_name)
+    if wrong:
+        raise invalid(*wrong)
 
 
 def _check_due(body: UnavailabilityEventIn, now: datetime) -> None:

@@ -177,7 +177,7 @@ def _events_command(region: str, kind: str) -> tuple[str, ...]:
 
 
 def _scope(one: Json) -> str:
-    return {"msb": "MSB"}.get(one["scope"], str(one["scope"]))
+    return kind_words(one["scope"])
 
 
 def _place(region: str, one: Json) -> object:

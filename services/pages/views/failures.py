@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 from urllib.parse import urlencode
@@ -19,6 +20,7 @@ _EVENTS_MAX = ITEMS_MAX
 """Open events of a kind that the page reads. A link leads to further ones."""
 _REFUSED_FOR = timedelta(days=7)
 _SCOPES = ("server", "rack", "msb", "datacenter")
+"""The scopes of maintenance in every region. Its further kinds of domain follow them."""
 _ANSWERED = (404, 409, 422, 429)
 
 
@@ -81,7 +83,7 @@ def show_failures(visit: Visit) -> Shown:
             "waiting": sum(one["state"] in ("queued", "awaiting_approval") for one in planned.items),
             "underway": sum(one["state"] == "allowed" for one in planned.items),
             "planned_cut": planned.next_cursor is not None or "maintenance.after" in visit.query,
-            **_foreseen(visit, region),
+            **_foreseen(visit, region, losses["kinds"]),
         },
     )
 
@@ -97,10 +99,11 @@ def _lent(buffer: Json, loans: list[Json]) -> int:
     return sum(one["home"] == buffer["name"] for one in loans)
 
 
-def _foreseen(visit: Visit, region: str) -> dict[str, Any]:
+def _foreseen(visit: Visit, region: str, kinds: Sequence[str]) -> dict[str, Any]:
     """Return what maintenance of the place in the URL would be answered now. Nothing is written."""
     scope, place = visit.query.get("scope", "rack"), visit.query.get("place", "").strip()
-    values: dict[str, Any] = {"scopes": _SCOPES, "scope": scope, "place": place, "answer": None, "refused": ""}
+    scopes = [(one, tables.kind_words(one)) for one in (*_SCOPES, *(kind for kind in kinds if kind not in _SCOPES))]
+    values: dict[str, Any] = {"scopes": scopes, "scope": scope, "place": place, "answer": None, "refused": ""}
     values["may"] = visit.may(Role.HEALTH)
     if not place:
         return values

@@ -22,19 +22,20 @@ WHY = {"generation": 1, "reason": "agreed", "now": NOW}
 
 @pytest.fixture(autouse=True)
 def region_id(database: Database) -> int:
-    stored(database, region_image())
+    blocks = {"block": {f"server-{k:02d}": f"block-{k % 2}" for k in range(8)}}
+    stored(database, region_image(domains=blocks))
     with database.write() as tx:
         region_id = load_region(tx, "west").region_id
         set_approval_limits(tx, region_id, ApprovalLimits(four_eyes=True))
         return region_id
 
 
-def override(tx: Transaction) -> tuple[int, int]:
-    """Ask for maintenance of a whole MSB. Return the ids of the event and of its approval."""
+def override(tx: Transaction, scope: str = UnavailabilityScope.MSB, name: str = "msb-00") -> tuple[int, int]:
+    """Ask for maintenance of too much. Return the ids of the event and of its approval."""
     request = MaintenanceRequest(
         region="west",
-        scope=UnavailabilityScope.MSB,
-        scope_name="msb-00",
+        scope=scope,
+        scope_name=name,
         reason="breaker test",
         starts_at=NOW,
         ends_at=None,
@@ -60,6 +61,14 @@ def test_another_person_lets_it_begin(database: Database, region_id: int) -> Non
         with pytest.raises(Problem) as alone:
             approve(tx, approval_id, actor="olga", **WHY)
         assert alone.value.code == "four_eyes"
+        approve(tx, approval_id, actor="pia", **WHY)
+        assert (load_event(tx, event_id).state, maintained(tx)) == (EventState.ALLOWED, 4)
+
+
+def test_the_second_person_reads_which_domain_it_is(database: Database) -> None:
+    with database.write() as tx:
+        event_id, approval_id = override(tx, "block", "block-1")
+        assert load_approval(tx, approval_id).about == "maintenance of block block-1 in west"
         approve(tx, approval_id, actor="pia", **WHY)
         assert (load_event(tx, event_id).state, maintained(tx)) == (EventState.ALLOWED, 4)
 

@@ -126,6 +126,12 @@ def test_maintenance_is_foreseen_and_nothing_is_kept(log_in, world, api) -> None
     said = text_of(browser.get("/regions/west/failures?scope=msb&place=msb-01").text)
     assert "Refused is the answer for msb-01 now" in said
     assert "a quarter" in said
+    asked = browser.get("/regions/west/failures?scope=network_block&place=block-03").text
+    assert '<option value="network_block" selected>network block</option>' in asked
+    assert "is the answer for block-03 now" in text_of(asked)
+    for unknown in ("scope=network_block&place=blok-03", "scope=power_row&place=row-7"):
+        shown = browser.get(f"/regions/west/failures?{unknown}")
+        assert (shown.status_code, 'role="alert"' in shown.text) == (200, True)
     unknown = browser.get("/regions/west/failures?scope=rack&place=nowhere")
     assert (unknown.status_code, 'role="alert"' in unknown.text) == (200, True)
     odd = browser.get("/regions/west/failures?scope=planet&place=x")

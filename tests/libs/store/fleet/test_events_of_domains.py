@@ -1,14 +1,20 @@
 """Events of a domain of a further kind: the servers that they take, now and when servers move between domains."""
 
+import io
 from datetime import timedelta
 
 import pytest
 import sqlalchemy as sa
 
+from libs.domain.inventory_diff import ImportMode, diff_inventory
 from libs.domain.reservation import ReservationSpec
 from libs.domain.unavailability import Unavailability, UnavailabilityEvent
+from libs.interchange.inventory.servers_csv import load_csv
 from libs.store.capacity.maintenance import load_ground
 from libs.store.fleet.failure_record import load_spare_record
+from libs.store.fleet.import_confirm import confirm_import
+from libs.store.fleet.imports import propose_import
+from libs.store.fleet.inventory_snapshot import load_known_servers
 from libs.store.fleet.servers_hit import servers_hit
 from libs.store.fleet.unavailability_events import end_event, find_scope, list_events, load_event, open_event
 from libs.store.platform import audit
@@ -76,20 +82,19 @@ def test_two_events_of_one_server_end_with_the_last(database: Database) -> None:
         assert down(tx, PLANNED) == []
 
 
-def test_servers_that_enter_and_leave_the_domain_follow_it(database: Database, region_id: int) -> None:
-    """As an import does: it changes the places of servers, and refreshes in the same transaction."""
+def test_servers_that_an_import_moves_between_domains_follow_the_event(database: Database) -> None:
     with database.write() as tx:
-        event = report(tx, "block-0")
-        move = """UPDATE server_domains SET domain_id = :to FROM servers
-                  WHERE servers.server_id = server_domains.server_id AND server_domains.kind = 'block'
-                    AND servers.region_id = :region_id AND servers.name = :name"""
-        one, other = (find_scope(tx, region_id, "block", name) for name in ("block-0", "block-1"))
-        tx.execute(sa.text(move), {"to": other, "name": "server-00", "region_id": region_id})
-        tx.execute(sa.text(move), {"to": one, "name": "server-01", "region_id": region_id})
-        zone = report(tx, "zone-0", "zone", PLANNED)  # any event refreshes all
-        assert down(tx) == [1, 3, 6]
-        end(tx, zone)
-        end(tx, event)
+        report(tx, "block-0")
+    rows = ["server,datacenter,msb,rack,hardware_type,domain:block"]
+    rows += ["server-00,dc-00,msb-00,rack-00,hw-a,block-1", "server-01,dc-00,msb-00,rack-00,hw-a,block-0"]
+    inventory = load_csv(io.BytesIO("\n".join(rows).encode()), "list.csv")
+    with database.write() as tx:
+        there = load_known_servers(tx, "west")
+        items = diff_inventory(there, inventory, ImportMode.MERGE)
+        found = propose_import(tx, "west", there, inventory, items, mode=ImportMode.MERGE, proposed_by="olga", now=NOW)
+        assert down(tx) == [0, 3, 6]
+        confirm_import(tx, "west", found.import_id, actor="olga", now=NOW)
+        assert down(tx) == [1, 3, 6], "in the same transaction"
 
 
 def test_an_event_of_a_domain_without_servers_waits_for_some(database: Database, region_id: int) -> None:
