@@ -1,4 +1,4 @@
-"""The servers that events of any scope take, as SQL."""
+"""The servers that events of any scope take, and those that are down by them, as SQL."""
 
 from __future__ import annotations
 
@@ -34,6 +34,28 @@ def servers_hit(events: str, *columns: str, among: str = "") -> str:
             FROM hit_racks JOIN servers USING (rack_id){kept}
         UNION ALL SELECT server_domains.server_id{carried}, false, true
             FROM {events} JOIN server_domains USING (domain_id){in_domains}
+    )"""
+
+
+def down_since(events: str) -> str:
+    """Return CTEs. The last one, `down`, has a row for each server in the fleet that is down by these events.
+
+    Its columns are `server_id` and `rack_id`, the earliest `starts_at` of its events, and that of a whole MSB or
+    datacenter, `whole_at`. `with_place` and `with_domain` say whether one of them is such an event.
+
+    events   name of a CTE of unplanned events that have begun; it has the ids of their scopes and `starts_at`
+    """
+    # Right after a failure the statistics know of no server that is down. A join that may read the index of those then
+    # compares each of them with each server that was hit. OFFSET 0 keeps the condition out of the search by id.
+    return f"""{servers_hit(events, "starts_at")}, hit_first AS MATERIALIZED (
+        SELECT server_id, min(starts_at) AS starts_at, min(starts_at) FILTER (WHERE with_place) AS whole_at,
+               bool_or(with_place) AS with_place, bool_or(with_domain) AS with_domain
+        FROM hit GROUP BY server_id
+    ), down AS MATERIALIZED (
+        SELECT hit_first.*, rack_id FROM hit_first CROSS JOIN LATERAL (
+            SELECT rack_id, unavailability = 'unplanned' AND decommissioned_at IS NULL AS is_down
+            FROM servers WHERE servers.server_id = hit_first.server_id OFFSET 0) AS server
+        WHERE is_down
     )"""
 
 

@@ -17,7 +17,7 @@ from libs.domain.replacement import BURST_LOST_SHARE, FailuresSnapshot
 from libs.reconcile.jobs import DRAW_REPLACEMENTS
 from libs.store.fleet.inventory_snapshot import IMPORTED
 from libs.store.fleet.regions import load_region
-from libs.store.fleet.servers_hit import servers_hit
+from libs.store.fleet.servers_hit import down_since
 from libs.store.fleet.snapshot import load_fleet_snapshot
 from libs.store.moves.replacement_ground import load_replacement_ground
 from libs.store.platform.database import Transaction
@@ -60,12 +60,9 @@ _DOWN = f"""
                CASE WHEN reason <> :imported THEN starts_at END AS starts_at
         FROM unavailability_events
         WHERE region_id = :region_id AND ended_at IS NULL AND starts_at <= :now AND kind = 'unplanned'
-    ), {servers_hit("open", "starts_at")}
-    SELECT server_id, extract(epoch FROM :now - min(starts_at)) AS down_s, bool_or(with_place) AS with_place,
-           bool_or(with_domain) AS with_domain
-    FROM hit JOIN servers USING (server_id)
-    WHERE servers.region_id = :region_id AND unavailability = 'unplanned' AND decommissioned_at IS NULL
-    GROUP BY server_id ORDER BY server_id"""
+    ), {down_since("open")}
+    SELECT server_id, extract(epoch FROM :now - starts_at) AS down_s, with_place, with_domain
+    FROM down ORDER BY server_id"""
 _BUFFERS = """
     SELECT reservation_id, hardware_types.name AS hardware_type FROM reservations
     JOIN reservation_rru USING (reservation_id) JOIN hardware_types USING (hardware_type_id)

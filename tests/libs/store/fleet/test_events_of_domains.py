@@ -15,7 +15,6 @@ from libs.store.fleet.failure_record import load_spare_record
 from libs.store.fleet.import_confirm import confirm_import
 from libs.store.fleet.imports import propose_import
 from libs.store.fleet.inventory_snapshot import load_known_servers
-from libs.store.fleet.servers_hit import servers_hit
 from libs.store.fleet.unavailability_events import end_event, find_scope, list_events, load_event, open_event
 from libs.store.platform import audit
 from libs.store.platform.database import Database, Transaction
@@ -151,34 +150,3 @@ def test_what_has_ended_is_named_and_forgotten(database: Database, region_id: in
         assert forget(tx, before=NOW + HOUR, most=10) == 1
         assert [e.unavailability_event_id for e in list_events(tx, "west").items] == [other.unavailability_event_id]
         assert find_scope(tx, region_id, "block", "block-0"), "the domain stays"
-
-
-def test_a_million_servers_are_not_read_for_an_event_of_one_domain(database: Database, region_id: int) -> None:
-    """The plan of the query, with tables as full as those of a large region."""
-    with database.write() as tx:
-        fill = """
-            INSERT INTO servers (region_id, name, rack_id, hardware_type_id)
-            SELECT region_id, 'more-' || n, rack_id, hardware_type_id
-            FROM (SELECT region_id, rack_id, hardware_type_id FROM servers WHERE region_id = :region_id LIMIT 1) one,
-                 generate_series(1, 20000) n"""
-        tx.execute(sa.text(fill), {"region_id": region_id})
-        blocks = """INSERT INTO domains (region_id, kind, name)
-                    SELECT :region_id, 'block', 'more-' || n FROM generate_series(1, 200) n"""
-        tx.execute(sa.text(blocks), {"region_id": region_id})
-        place = """
-            INSERT INTO server_domains (region_id, server_id, kind, domain_id)
-            SELECT :region_id, server_id, 'block', domain_id FROM servers
-            JOIN domains ON domains.region_id = :region_id AND domains.kind = 'block'
-                AND domains.name = 'more-' || (1 + server_id % 200)
-            WHERE servers.name LIKE 'more-%'"""
-        tx.execute(sa.text(place), {"region_id": region_id})
-        tx.execute(sa.text("ANALYZE servers"))
-        tx.execute(sa.text("ANALYZE server_domains"))
-        report(tx, "more-7")
-        query = f"""EXPLAIN WITH open AS (
-                        SELECT server_id, rack_id, msb_id, datacenter_id, domain_id FROM unavailability_events
-                        WHERE region_id = :region_id AND ended_at IS NULL
-                    ), {servers_hit("open")} SELECT server_id FROM hit"""
-        plan = "\n".join(tx.execute(sa.text(query), {"region_id": region_id}).scalars())
-        assert "Seq Scan on server_domains" not in plan, plan
-        assert "ix_server_domains_domain_id" in plan, plan
