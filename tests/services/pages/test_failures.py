@@ -7,7 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from services.pages.views.failure_tables import of_losses
+from services.pages.api import Part
+from services.pages.views.failure_tables import of_failures, of_losses, of_maintenance
 from tests.builders.pages_world import RRU
 from tests.services.pages.test_pages import text_of
 
@@ -87,6 +88,16 @@ def test_what_can_fail_leads_to_its_what_if_and_a_cut_list_says_so(
     table = of_losses(SimpleNamespace(path="/regions/west/failures", query={}), "west", losses)
     assert table.act(row) == ("" if leads_to is None else f'<a href="{leads_to}">What if?</a>')
     assert table.cut == "These are the worst 1 of 1,200."
+
+
+def test_an_event_of_a_domain_is_shown_with_its_kind() -> None:
+    visit = SimpleNamespace(path="/regions/west/failures", query={})
+    one = {"unavailability_event_id": 1, "scope": "network_block", "scope_name": "block-03"}
+    part = Part(items=[one], next_cursor=None)
+    for table in (of_failures(visit, "west", part), of_maintenance(visit, "west", part, [])):
+        columns = {column.key: column for column in table.columns}
+        assert columns["scope"].cells([one]) == ["network block"]
+        assert columns["name"].cells([one]) == ["block-03"], "only servers have a page"
 
 
 def test_a_failure_its_replacement_and_the_buffer_are_told(log_in, world, api) -> None:
