@@ -152,9 +152,7 @@ def test_a_region_from_import_to_export(plimsoll: Plimsoll, tmp_path: Path) -> N
     assert "There is no rack west/rack-99. `plimsoll get servers` shows the place of each one." in nowhere
     assert "has ended" in plimsoll(*drain, "--end").stdout
     assert "no open planned event" in plimsoll(*drain, "--end").stdout
-    dark = ("failure", "rack", "rack-03", "-r", "west")
-    assert "its servers count for no capacity" in plimsoll(*dark, "--reason", "dark").stdout
-    assert "has ended" in plimsoll(*dark, "--end").stdout
+    assert "no open unplanned event" in plimsoll("failure", "rack", "rack-03", "-r", "west", "--end").stdout
     unknown = plimsoll("failure", "--domain", "network_block:block-03", "-r", "west").stderr
     assert "west has no kind of domain called network_block: it has datacenter, msb, rack, server" in unknown
     whole = ("drain", "msb", "msb-00", "-r", "west")
