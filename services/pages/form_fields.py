@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+
+_LISTED = re.compile(r'\s*(?:"((?:[^"]|"")*)"\s*|([^,]*))(?:,|\Z)')
+"""A name of a list, and the comma or the end after it."""
 
 
 class WrongField(Exception):
@@ -37,3 +41,14 @@ def read_moment(form: Mapping[str, str], field: str) -> str:
         return datetime.fromisoformat(form[field]).replace(tzinfo=UTC).isoformat()
     except ValueError as error:
         raise WrongField(field, "must be a date and a time, such as 2026-12-31T18:00") from error
+
+
+def read_names(text: str) -> list[str]:
+    """Return the names of a list with commas between them. A name in quotes may have commas, and each " twice."""
+    found = (quoted.replace('""', '"') or plain for quoted, plain in _LISTED.findall(text))
+    return [name for one in found if (name := one.strip())]
+
+
+def names_text(names: Iterable[str]) -> str:
+    """Return the list of some names, the inverse of `read_names`."""
+    return ", ".join('"' + name.replace('"', '""') + '"' if {*name} & {*',"'} else name for name in names)

@@ -16,7 +16,7 @@ from starlette.responses import Response
 
 from libs.domain.principal import Role
 from services.pages.api import ApiProblem, Json
-from services.pages.form_fields import WrongField
+from services.pages.form_fields import WrongField, names_text
 from services.pages.parts.heatmap import PLACES_MAX
 from services.pages.parts.table import Column, Table
 from services.pages.parts.words import moment_markup, spaced
@@ -177,7 +177,7 @@ def _places(visit: Visit, path: str, form: Mapping[str, str]) -> Json:
 
     def lost(field: str, kind: str) -> str:
         """Return the names of a field: those that it has, and those with a tick, whose boxes the form lacks."""
-        return ", ".join(filter(None, [form.get(field, ""), *losing.ticked(form, kind)]))
+        return ", ".join(filter(None, [form.get(field, ""), names_text(losing.ticked(form, kind))]))
 
     return {
         "datacenters": [(name, [] if many else sorted(inside[name])) for name in sorted(inside)],

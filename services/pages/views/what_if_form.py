@@ -10,7 +10,7 @@ from typing import Any
 from libs.domain.domain_kind import MSB_KIND
 from libs.domain.policy import RegionPolicy
 from services.pages.api import Json
-from services.pages.form_fields import WrongField, read_number
+from services.pages.form_fields import WrongField, names_text, read_names, read_number
 from services.pages.parts.words import count, number, percent, spaced
 from services.pages.views import what_if_losses as losses
 
@@ -162,7 +162,7 @@ def read_question(region: str, form: Mapping[str, str]) -> Question:
     where |= {f"demand[{k}]": f"{DEMAND}{row}" for k, row in enumerate(demand)}
     types = [key.removeprefix(WITHOUT) for key in form if key.startswith(WITHOUT) and form[key]]
     where |= {f"remove_hardware_types[{k}]": f"{WITHOUT}{name}" for k, name in enumerate(types)}
-    withdrawn = losses.named(form, "withdraw_racks")
+    withdrawn = read_names(form.get("withdraw_racks", ""))
     where |= {f"withdraw_racks[{k}]": "withdraw_racks" for k in range(len(withdrawn))}
     for table in TABLES:
         where |= {f"{table.part}[{k}]": f"{table.name}:{row}" for k, row in enumerate(table.used(form))}
@@ -192,7 +192,7 @@ def form_of(what_if: Json, *, decisions_only: bool = False) -> dict[str, str]:
             f"{DEMAND}{row}:scale": _text(one["scale"]),
         }
     if not decisions_only:
-        form |= losses.losses_form(what_if["lose"]) | {"withdraw_racks": ", ".join(what_if["withdraw_racks"])}
+        form |= losses.losses_form(what_if["lose"]) | {"withdraw_racks": names_text(what_if["withdraw_racks"])}
         form |= {f"{WITHOUT}{name}": "on" for name in what_if["remove_hardware_types"]}
         for table in TABLES:
             form |= table.form_of(what_if.get(table.part, ()))

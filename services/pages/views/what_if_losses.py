@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from libs.domain.domain_kind import PLACE_KINDS
 from services.pages.api import Json
+from services.pages.form_fields import names_text, read_names
 from services.pages.parts.words import spaced
 
 LOSE = "lose:"
@@ -30,16 +31,11 @@ def ticked(form: Mapping[str, str], kind: str) -> list[str]:
     return [key.removeprefix(prefix) for key in form if key.startswith(prefix) and form[key]]
 
 
-def named(form: Mapping[str, str], field: str) -> list[str]:
-    """Return the names of a field that has them between commas."""
-    return [name for part in form.get(field, "").split(",") if (name := part.strip())]
-
-
 def losses_form(lose: list[Json]) -> dict[str, str]:
     """Return the fields of a form for entries of the API, the inverse of `read_losses`."""
     racks = [one["name"] for one in lose if one["scope"] == "rack"]
     boxes = {f"{LOSE}{one['scope']}:{one['name']}": "on" for one in lose if one["scope"] != "rack"}
-    return boxes | {"lose_racks": ", ".join(racks)}
+    return boxes | {"lose_racks": names_text(racks)}
 
 
 def loss_words(one: Json) -> str:
@@ -64,5 +60,5 @@ def _boxes(form: Mapping[str, str]) -> Iterator[tuple[str, Json]]:
 def _listed(form: Mapping[str, str]) -> Iterator[tuple[str, Json]]:
     fields = LISTS | {f"{LOSE}{kind}": kind for kind in sorted(further_kinds(form))}
     for field, kind in fields.items():
-        for name in named(form, field):
+        for name in read_names(form.get(field, "")):
             yield field, {"scope": kind, "name": name}

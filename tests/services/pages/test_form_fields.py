@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.pages.form_fields import WrongField, read_number
+from services.pages.form_fields import WrongField, names_text, read_names, read_number
 from services.pages.views.execution_commands import _number
 
 
@@ -16,3 +16,17 @@ def test_only_finite_numbers_are_sent(text: str) -> None:
 def test_a_number_is_read() -> None:
     assert (read_number({"size": " 1.5 "}, "size"), _number("1.5")) == (1.5, 1.5)
     assert (read_number({}, "size"), _number(" ")) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        (" row-1,, row 2 ,", ["row-1", "row 2"]),
+        ('"row 2, east", row-3', ["row 2, east", "row-3"]),
+        ('"the ""old"" one" ,"x', ['the "old" one', '"x']),
+        ("", []),
+    ],
+)
+def test_quotes_keep_a_name_with_a_comma_together(text: str, names: list[str]) -> None:
+    assert read_names(text) == names
+    assert read_names(names_text(names)) == names

@@ -90,6 +90,22 @@ def test_a_form_is_read_as_the_api_takes_it() -> None:
     assert asking.read_question("west", FORM).body == BODY
 
 
+def test_a_name_with_a_comma_stays_one_name() -> None:
+    lose = [{"scope": "rack", "name": "rack 1, east"}, {"scope": "power_row", "name": "row 2, east"}]
+    what_if = {"policy": {}, "demand": [], "lose": lose, "remove_hardware_types": [], "withdraw_racks": ["a,b", "c"]}
+    form = asking.form_of(what_if)
+    asked = asking.read_question("west", form).body
+    assert sorted(asked["lose"], key=lambda one: one["scope"], reverse=True) == lose
+    assert asked["withdraw_racks"] == ["a,b", "c"]
+
+
+def test_a_lost_domain_with_a_comma_fills_its_field_in_one_piece(log_in, world) -> None:
+    page = log_in(world.viewer).get(f"{PATH}?lose:power_row:row+2,+east=on&lose:power_row:row-3=on").text
+    field = re.search(r'name="lose:power_row" value="([^"]*)"', page)[1]
+    asked = asking.read_question("west", {"lose:power_row": unescape(field)}).body
+    assert sorted(one["name"] for one in asked["lose"]) == ["row 2, east", "row-3"]
+
+
 def test_every_error_of_the_api_finds_its_field() -> None:
     question = asking.read_question("west", FORM)
     found = {
