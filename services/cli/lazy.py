@@ -16,6 +16,8 @@ from libs.domain.validation_words import without_library_words
 
 Commands = Mapping[str, tuple[str, str]]
 """Commands by name: the place, `module:function` or `module:app`, and the sentence in --help."""
+_SECONDS = "SECONDS"
+"""The metavar of waits, which may be inf: as long as it takes."""
 
 
 def lazy_group(sections: Mapping[str, Commands]) -> type[TyperGroup]:
@@ -81,11 +83,11 @@ def _parameters(command: Any) -> Iterator[Any]:
 def _value(parameter: Any, process: Callable[[Any, Any], Any], ctx: Any, value: Any) -> Any:
     """Return the value of an option or argument. Say in our own words that it is wrong.
 
-    nan is refused here: it is neither below a minimum nor above a maximum, so the message of a bound would say nothing
-    of it.
+    nan and inf are refused here. The message of a bound would say nothing of nan, which is neither below nor above.
+    JSON has neither of them, so a request with one would fail under the name of its field.
     """
     descriptor = parameter.type_descriptor
-    if descriptor.annotation is float and descriptor.parameter_info.parser is None and _is_nan(value):
+    if descriptor.annotation is float and descriptor.parameter_info.parser is None and _is_wrong(value, parameter):
         raise typer.BadParameter(f"{value} is no number: write one such as 1.5", ctx=ctx, param=parameter)
     try:
         return process(ctx, value)
@@ -94,8 +96,9 @@ def _value(parameter: Any, process: Callable[[Any, Any], Any], ctx: Any, value: 
         raise
 
 
-def _is_nan(value: Any) -> bool:
+def _is_wrong(value: Any, parameter: Any) -> bool:
     try:
-        return math.isnan(float(value))
+        number = float(value)
     except (TypeError, ValueError):
-        return False  # a value that is absent, or that is no number
+        return False  # a value that is absent, or that the parser refuses in other words
+    return math.isnan(number) or (math.isinf(number) and parameter.metavar != _SECONDS)
