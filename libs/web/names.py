@@ -7,6 +7,8 @@ from bisect import bisect_left
 from collections.abc import Collection
 from difflib import get_close_matches
 
+from libs.domain.reservation import Reservation
+from libs.domain.words import moment
 from libs.web.problems import FieldError
 
 _SHOWN = 10
@@ -44,6 +46,13 @@ def unknown_name(
     return FieldError(
         field=field, location=location, code="unknown_name", message=f"no {noun} is called {name}: {hint}", known=listed
     )
+
+
+def not_begun(field: str, found: Reservation, then: str, *, location: str = "body") -> FieldError:
+    """Return the error of a field with a reservation that has not begun. `then` ends the sentence: what to do."""
+    begins = "" if found.spec.starts_at is None else f", and begins at {moment(found.spec.starts_at)}"
+    message = f"{found.name} has not begun{begins}: {then}"
+    return FieldError(field=field, location=location, code="not_begun", message=message)
 
 
 def _one_slip_away(name: str, known: Collection[str]) -> set[str]:

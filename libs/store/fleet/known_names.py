@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import sqlalchemy as sa
 
 from libs.domain.domain_kind import RACK
@@ -78,6 +80,27 @@ def known_places(tx: Transaction, region_id: int, kind: str) -> frozenset[str]:
     """Return the names of a region's domains of one kind: datacenter, msb, rack, or a further one."""
     known = {DATACENTER: known_datacenters, MSB: known_msbs, RACK: known_racks}.get(kind)
     return known_domains(tx, region_id, kind) if known is None else known(tx, region_id)
+
+
+def empty_places(tx: Transaction, region_id: int, kind: str, names: Collection[str]) -> frozenset[str]:
+    """Return those of a region's domains of one kind, of these names, in which no server lies."""
+    there = sa.select(servers.c.server_id).where(servers.c.decommissioned_at.is_(None))
+    in_racks = there.join(racks, racks.c.rack_id == servers.c.rack_id)
+    if kind == RACK:
+        place, held = racks, there.where(servers.c.rack_id == racks.c.rack_id).correlate(racks)
+    elif kind == MSB:
+        place, held = msbs, in_racks.where(racks.c.msb_id == msbs.c.msb_id).correlate(msbs)
+    elif kind == DATACENTER:
+        of_msb = in_racks.join(msbs, msbs.c.msb_id == racks.c.msb_id)
+        place, held = datacenters, of_msb.where(msbs.c.datacenter_id == datacenters.c.datacenter_id)
+        held = held.correlate(datacenters)
+    else:
+        placed = there.join(server_domains, server_domains.c.server_id == servers.c.server_id)
+        place, held = domains, placed.where(server_domains.c.domain_id == domains.c.domain_id).correlate(domains)
+    query = sa.select(place.c.name).where(place.c.region_id == region_id, place.c.name.in_(names), ~held.exists())
+    if place is domains:
+        query = query.where(domains.c.kind == kind)
+    return frozenset(tx.execute(query).scalars())
 
 
 def hardware_types_of(tx: Transaction, region_id: int) -> frozenset[str]:

@@ -20,7 +20,7 @@ from libs.store.fleet.failure_record import load_msb_losses, load_spare_record
 from libs.store.platform.database import Transaction
 from libs.web.context import Context
 from libs.web.model import ResponseModel, SomeName
-from libs.web.names import unknown_name
+from libs.web.names import not_begun, unknown_name
 from libs.web.openapi import problems
 from libs.web.problems import FieldError, invalid
 from services.broker.api.regions import RegionName
@@ -126,12 +126,10 @@ def _require_chance(tx: Transaction, region: str, name: str, known: Collection[s
     if found is None:
         raise invalid(unknown_name("reservation", "reservation", name, known, location="query"))
     if found.scheduled:
-        code, message = "not_begun", f"{name} has not begun, so it need not hold anything now: explain it instead"
-    elif found.kind is ReservationKind.SHARED_BUFFER:
-        code, message = "not_for_this", f"{name} is a shared buffer: `spares` says how long its servers last"
-    else:
-        return
-    raise invalid(FieldError(field="reservation", location="query", code=code, message=message))
+        raise invalid(not_begun("reservation", found, "it need not hold anything before", location="query"))
+    if found.kind is ReservationKind.SHARED_BUFFER:
+        message = f"{name} is a shared buffer: `spares` says how long its servers last"
+        raise invalid(FieldError(field="reservation", location="query", code="not_for_this", message=message))
 
 
 @router.get("/{region}/spares", operation_id="foresee_spares", responses=problems(404))

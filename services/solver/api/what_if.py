@@ -21,14 +21,21 @@ from libs.domain.simulation import (
     UplinkLimitChange,
     WhatIf,
 )
-from libs.store.capacity.reservations import live_names, load_owners
+from libs.store.capacity.reservations import find_reservations, live_names, load_owners
 from libs.store.fleet.guests import load_guests
-from libs.store.fleet.known_names import hardware_types_of, known_kinds, known_msbs, known_places, known_racks
+from libs.store.fleet.known_names import (
+    empty_places,
+    hardware_types_of,
+    known_kinds,
+    known_msbs,
+    known_places,
+    known_racks,
+)
 from libs.store.platform.database import Transaction
 from libs.web.domain_kinds import PlaceKind
 from libs.web.filled_specs import filled_in
 from libs.web.model import Name, Number, Owner, RequestModel, SomeName, Whole
-from libs.web.names import unknown_name
+from libs.web.names import not_begun, unknown_name
 from libs.web.names_in_specs import wrong_names
 from libs.web.policy_model import policy_change
 from libs.web.power_limits import Headroom, LimitedDomainIn, wrong_limits
@@ -195,6 +202,7 @@ def _unknown(tx: Transaction, region: Region, body: SimulationIn) -> Iterator[Fi
     kinds = (*PLACE_KINDS, *known_kinds(tx, region.region_id)) if body.lose else ()
     lost = {one.scope for one in body.lose} & {*kinds}
     places = {kind: known_places(tx, region.region_id, kind) for kind in lost}
+    empty = {kind: empty_places(tx, region.region_id, kind, _lost_of(body, kind)) for kind in lost}
     named: list[tuple[str, str, str, Collection[Any]]] = []
     for k, one in enumerate(body.demand):
         if one.reservation is not None:
@@ -204,6 +212,9 @@ def _unknown(tx: Transaction, region: Region, body: SimulationIn) -> Iterator[Fi
     for k, loss in enumerate(body.lose):
         if loss.scope in places:
             named.append((f"lose[{k}].name", loss.scope, loss.name, places[loss.scope]))
+            if loss.name in empty[loss.scope]:
+                message = f"no server lies in {loss.name}, so its loss changes nothing: name another {loss.scope}"
+                yield _error(f"lose[{k}].name", "no_servers", message)
         else:
             named.append((f"lose[{k}].scope", "kind of domain", loss.scope, kinds))
     for k, added in enumerate(body.add_racks):
@@ -221,9 +232,13 @@ def _unknown(tx: Transaction, region: Region, body: SimulationIn) -> Iterator[Fi
     ]
     unknown = [one for one in named if one[2] not in one[3]]
     hosts = {guest.name: guest.host for guest in load_guests(tx, region.region_id)} if unknown else {}
+    unowned = {name for _, _, name, known in unknown if known is owned}
+    later = {one.name: one for one in find_reservations(tx, region.name, unowned) if one.scheduled} if unowned else {}
     for field, noun, name, known in unknown:
         if known is owned and name in hosts:
             yield _error(field, "not_simulated", f"{name} is a guest of {hosts[name]}: name {hosts[name]}")
+        elif known is owned and name in later:
+            yield not_begun(field, later[name], "a what-if is of the region as it is now, so request a resize instead")
         else:
             yield unknown_name(field, noun, name, known)
     yield from wrong_limits(tx, region.region_id, body.power_limits, lambda k: f"power_limits[{k}]")
@@ -240,6 +255,10 @@ def _unknown(tx: Transaction, region: Region, body: SimulationIn) -> Iterator[Fi
     for k, name in enumerate(names):
         if name in taken or name in names[:k] or name.startswith("shared-buffer-"):
             yield _error(f"create[{k}].name", "duplicate_name", "is taken: choose another, or give it as demand")
+
+
+def _lost_of(body: SimulationIn, kind: str) -> set[str]:
+    return {one.name for one in body.lose if one.scope == kind}
 
 
 def _error(field: str, code: str, message: str) -> FieldError:

@@ -7,6 +7,7 @@ import sqlalchemy as sa
 from fastapi.testclient import TestClient
 
 from libs.domain.reservation import ReservationSpec
+from libs.domain.words import moment
 from libs.reconcile.clock import SystemClock
 from libs.store.capacity.reservations import create_reservation
 from libs.store.fleet.regions import load_region
@@ -32,7 +33,10 @@ def test_what_has_not_begun_has_no_chance(viewer: TestClient, imported: None, da
         tx.execute(sa.text("UPDATE reservations SET kind = 'shared_buffer' WHERE name = 'spare'"))
     listed = [one["reservation"] for one in viewer.get("/v1/regions/west/chances").json()["items"]]
     assert listed == ["web"]
-    for name, code, said in (("later", "not_begun", "has not begun"), ("spare", "not_for_this", "`spares` says how")):
+    for name, code, said in (
+        ("later", "not_begun", f"later has not begun, and begins at {moment(spec.starts_at)}"),
+        ("spare", "not_for_this", "`spares` says how"),
+    ):
         answer = viewer.get("/v1/regions/west/chances", params={"reservation": name})
         (error,) = answer.json()["errors"]
         assert (answer.status_code, error["field"], error["code"]) == (422, "reservation", code)

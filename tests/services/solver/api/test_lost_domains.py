@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable
 
 import pytest
+import sqlalchemy as sa
 from fastapi.testclient import TestClient
 
 from libs.domain.reservation import ReservationSpec
@@ -72,6 +73,29 @@ def test_what_is_in_the_domain_is_down(
     assert estimate["what_if"]["lose"] == asked["lose"]
     assert estimate["applicable"] is not bool(lose), "a loss is an event"
     assert dump(database) == before
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        ("datacenter", "dc-00"),
+        ("msb", "msb-03"),
+        ("rack", "rack-03"),
+        ("power_row", "row-0"),
+        ("network_block", "block-1"),
+    ],
+)
+def test_the_loss_of_a_domain_without_servers_is_refused(
+    east: None, client: TestClient, database: Database, kind: str, name: str
+) -> None:
+    asked = {"region": "east", "lose": [{"scope": kind, "name": name}]}
+    assert client.post("/v1/simulations", params={"dry_run": "true"}, json=asked).status_code == 200
+    with database.write() as tx:
+        gone = "current_reservation_id = NULL, target_reservation_id = NULL, unavailability = 'unplanned'"
+        tx.execute(sa.text(f"UPDATE servers SET decommissioned_at = now(), {gone}"))
+    [error] = client.post("/v1/simulations", json=asked).json()["errors"]
+    assert (error["field"], error["code"]) == ("lose[0].name", "no_servers")
+    assert error["message"].startswith(f"no server lies in {name}, ")
 
 
 @pytest.mark.parametrize("dry_run", ["true", "false"])

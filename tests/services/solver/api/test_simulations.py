@@ -11,10 +11,11 @@ from fastapi.testclient import TestClient
 from libs.domain.principal import Role
 from libs.domain.reservation import ReservationSpec
 from libs.domain.what_if import ImpossibleWhatIf
+from libs.domain.words import moment
 from libs.interchange.bundles.solve import load_bundle
 from libs.ras.solve import plan_target_bindings
 from libs.reconcile.clock import SystemClock
-from libs.store.capacity.reservations import create_reservation
+from libs.store.capacity.reservations import create_reservation, find_reservation
 from libs.store.fleet.regions import load_region
 from libs.store.platform.database import Database
 from services.solver.reconcilers.run_simulation import RunSimulation
@@ -180,9 +181,18 @@ def test_one_that_has_not_begun_has_no_demand_yet(
     client: TestClient, database: Database, simulate: Callable[..., dict]
 ) -> None:
     put(database, "later", scheduled=True)
-    refused = client.post("/v1/simulations", json={"region": "west", "demand": [{"reservation": "later", **ANY}]})
+    traffic = [{"reservation": "later", "gbit_per_rru": 1}]
+    body = {"region": "west", "demand": [{"reservation": "later", **ANY}], "traffic": traffic}
+    refused = client.post("/v1/simulations", json=body)
     assert refused.status_code == 422
-    assert [e["field"] for e in refused.json()["errors"]] == ["demand[0].reservation"]
+    errors = refused.json()["errors"]
+    assert [(e["field"], e["code"]) for e in errors] == [
+        ("demand[0].reservation", "not_begun"),
+        ("traffic[0].reservation", "not_begun"),
+    ]
+    with database.snapshot() as tx:
+        starts_at = find_reservation(tx, "west", "later").spec.starts_at
+    assert errors[0]["message"].startswith(f"later has not begun, and begins at {moment(starts_at)}: ")
     assert "later" not in [row["reservation"] for row in simulate(demand=[ANY])["report"]["reservations"]]
 
 
