@@ -8,7 +8,7 @@ import numpy as np
 
 from libs.domain.arrays import Bools, Floats, Ints, Names
 from libs.domain.domain_limits import HARD_LIMITS
-from libs.domain.reservation import PRIORITY_MIDDLE
+from libs.domain.reservation import PRIORITY_MIDDLE, ROUNDING
 
 
 def weight_of(priority: Ints) -> Floats:
@@ -77,6 +77,11 @@ class Reservations:
         A high cost of moves then keeps no servers above need.
         """
         return np.maximum(self.move_cost, 1.0)
+
+    @property
+    def enough_rru(self) -> Floats:
+        """Return the (R,) RRU with which each reservation holds its capacity. The difference comes from rounding."""
+        return self.capacity_rru * (1 - ROUNDING)
 
     @property
     def limits_domains(self) -> Bools:

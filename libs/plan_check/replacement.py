@@ -96,7 +96,7 @@ def _shortfalls(failures: FailuresSnapshot, plan: TargetPlan, gives_back: Bools)
     up = fleet.servers.available & (plan.target >= 0)
     bound, kind = plan.target[up], fleet.servers.hardware_type[up]
     held = np.min([np.bincount(bound, rru, len(worse)) for rru in fleet.shared_rru[bound, kind].T], axis=0)
-    worse &= ~(gives_back & (held >= fleet.reservations.capacity_rru - TOLERANCE))
+    worse &= ~(gives_back & (held >= fleet.reservations.enough_rru))
     worse[failures.buffer[failures.buffer >= 0]] = False
     for r in np.flatnonzero(worse):
         message = f"{fleet.reservations.name[r]} would lack {after[r]:.6g} RRU instead of {before[r]:.6g}"

@@ -13,7 +13,6 @@ from datetime import datetime, timedelta
 import numpy as np
 
 from libs.domain.fleet import FleetSnapshot
-from libs.domain.reservation import ROUNDING
 
 LostAt = Mapping[str, Mapping[str, datetime]]
 """The domains of each kind that are down, with the time of their loss: kind -> domain -> time."""
@@ -38,7 +37,7 @@ def await_lost_domains(snapshot: FleetSnapshot, lost_at: LostAt, now: datetime) 
     up = np.flatnonzero(servers.available & ~servers.leaving & (servers.target >= 0))
     worth = snapshot.shared_rru[servers.target[up], servers.hardware_type[up]]
     load = np.min([np.bincount(servers.target[up], rru, len(q)) for rru in worth.T], axis=0)
-    awaited[awaited] = (load >= q.capacity_rru * (1 - ROUNDING))[servers.target[awaited]]
+    awaited[awaited] = (load >= q.enough_rru)[servers.target[awaited]]
     return replace(snapshot, servers=replace(servers, awaited=awaited))
 
 

@@ -6,7 +6,6 @@ import numpy as np
 
 from libs.domain.arrays import Indices
 from libs.domain.fleet import FleetSnapshot
-from libs.domain.reservation import ROUNDING
 from libs.ras.eligible_rru import eligible_by_msb, least_held
 from libs.ras.evaluate import coverage_of
 
@@ -22,7 +21,7 @@ def embedded_buffers(snapshot: FleetSnapshot, target: Indices) -> dict[str, floa
     which these are whole has less.
     """
     q, covered = snapshot.reservations, coverage_of(snapshot, target)
-    whole = q.survives_msb_loss & (covered.surviving >= q.capacity_rru * (1 - ROUNDING))
+    whole = q.survives_msb_loss & (covered.surviving >= q.enough_rru)
     rows = np.flatnonzero(whole).astype(np.int32)
     by_msb = eligible_by_msb(snapshot, rows)
     least = [least_held(by_msb[k], float(q.capacity_rru[r])) - float(q.capacity_rru[r]) for k, r in enumerate(rows)]

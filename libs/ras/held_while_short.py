@@ -62,7 +62,7 @@ def keep_held(snapshot: FleetSnapshot, target: Indices) -> Indices:
     covered = coverage_of(snapshot, target)
     resources = zip(snapshot.measures[1:], covered.held, strict=True)
     has_rru = np.vstack([covered.total, *(one.shared(has * one.worth) for one, has in resources)])
-    lacks_rru = q.capacity_rru * (1 - ROUNDING) - has_rru  # in each measure, as a share of the capacity in RRU
+    lacks_rru = q.enough_rru - has_rru  # in each measure, as a share of the capacity in RRU
     room_rru = q.msb_limit_rru[:, None] * (1 + ROUNDING) - covered.by_msb
     msb, rru = snapshot.server_msb, q.rru[held, servers.hardware_type]
     rows = rows[rru[rows] > 0]

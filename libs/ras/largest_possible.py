@@ -107,7 +107,7 @@ def _scarce(snapshot: FleetSnapshot, reservation: int, *, within: bool) -> Scarc
     within   whether only within its affinity bands and hard limits
     """
     q, rows, found = snapshot.reservations, np.array([reservation], np.int32), None
-    least = float(q.capacity_rru[reservation]) * (1 - ROUNDING)
+    least = float(q.enough_rru[reservation])
     free = replace(q, msb_share_max=np.full(len(q), np.inf), domain_limits=np.full_like(q.domain_limits, np.inf))
     share = q.affinity_share[reservation]
     is_limited = within and bool(np.isfinite(q.msb_limit_rru[reservation]) or q.limits_domains[reservation])

@@ -12,7 +12,6 @@ from libs.domain.fleet import FREE, TargetPlan
 from libs.domain.locality import added_domains, preferring_kinds
 from libs.domain.loss_axis import LossAxis, loss_axis
 from libs.domain.replacement import FailuresSnapshot, LossVerdict, Replacements
-from libs.domain.reservation import ROUNDING
 from libs.ras.domain_losses import HOLD_S_MAX, lost_domains, suspected_domains
 from libs.ras.hard_limits import may_join
 from libs.ras.returned_spares import return_spares
@@ -53,7 +52,7 @@ def plan_replacements(failures: FailuresSnapshot) -> Replacements:
     for row in lost.tolist():
         r, kind = int(servers.target[row]), int(servers.hardware_type[row])
         lacks = bool(_missing(failures, axis, r, load[r][None])[0] > _TOLERANCE * max(1.0, float(q.capacity_rru[r])))
-        carries = axis.total_rru(load[r][None])[0] >= q.capacity_rru[r] * (1 - ROUNDING)
+        carries = axis.total_rru(load[r][None])[0] >= q.enough_rru[r]
         is_with_place = bool(gone.msb[row] or (with_place[row] and carries))
         is_suspect = bool(suspected.msb[row] or (held_back[row] and carries))
         is_held_back = is_suspect and bool(failures.down_s[row] <= HOLD_S_MAX)

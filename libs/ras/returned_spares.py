@@ -6,7 +6,6 @@ import numpy as np
 
 from libs.domain.arrays import Indices
 from libs.domain.replacement import FailuresSnapshot
-from libs.domain.reservation import ROUNDING
 from libs.ras.domain_losses import OfDomains
 from libs.ras.hard_limits import may_join
 
@@ -33,7 +32,7 @@ def return_spares(failures: FailuresSnapshot, target: Indices, gone: OfDomains) 
         spares = np.flatnonzero(like)
         held = np.flatnonzero(servers.available & (target == r))
         held_rru = worth[r, servers.hardware_type[held]].sum(0)
-        needs_all = (held_rru - worth[r, kind] < q.capacity_rru[r] * (1 - ROUNDING)).any()
+        needs_all = (held_rru - worth[r, kind] < q.enough_rru[r]).any()
         if not len(spares) or needs_all or not _may_return(failures, target, row):
             continue
         spare = spares[np.lexsort((spares, servers.in_use[spares], servers.current[spares] == r))[0]]

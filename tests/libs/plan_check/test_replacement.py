@@ -71,6 +71,8 @@ def test_a_plan_for_another_snapshot_is_refused() -> None:
     ("capacity_rru", "with_place", "wanted"),
     [
         (1.0, {"server-00"}, set()),
+        (1.0 + 1e-10, {"server-00"}, set()),  # it comes from rounding
+        (1.0 + 5e-7, {"server-00"}, {"ShortfallGrows"}),
         (1.0, set(), {"NotASwap"}),  # its MSB is not lost
         (2.0, {"server-00"}, {"ShortfallGrows"}),
     ],
