@@ -162,7 +162,7 @@ class RegionReadiness:
     """The guaranteed reservations of a region at the last look: the number of reservations in each state, and sums.
 
     capacity_lost  of them, those that hold less than their promise and held it before
-    missing_rru    sum of the capacity that reservations lack of what they ask for
+    missing_rru    sum of the capacity that reservations lack of what they ask for; guests count with their hosts
     """
 
     watched_until: datetime

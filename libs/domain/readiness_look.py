@@ -15,6 +15,7 @@ class Watched:
 
     is_guaranteed  promised to an owner; a shared buffer is not
     is_promised    the reservation's window has begun
+    is_guest       it has a share of the servers of a host, whose shortfall counts that of its guests
     capacity_rru   asked for
     granted_rru    promised: what was granted of it
     held           coverage of the reservation by its current servers that are up
@@ -24,6 +25,7 @@ class Watched:
     reservation_id: int
     is_guaranteed: bool
     is_promised: bool
+    is_guest: bool
     capacity_rru: float
     granted_rru: float
     generation: int

@@ -83,5 +83,5 @@ def _region(states: Iterable[tuple[Watched, Readiness]], now: datetime) -> Regio
         capacity_rru=sum(one.capacity_rru for one, _ in promised),
         held_rru=sum(one.total_rru for one in held),
         held_after_msb_loss_rru=sum(one.total_rru - one.worst_msb_rru for one in held),
-        missing_rru=sum(one.held.shortfall_rru for one, state in promised if state in NOT_READY),
+        missing_rru=sum(one.held.shortfall_rru for one, state in promised if state in NOT_READY and not one.is_guest),
     )

@@ -29,6 +29,7 @@ LAST_RECORD = f"""
 
 _WATCHED = f"""
     SELECT reservation_id, kind = 'guaranteed' AS is_guaranteed, NOT scheduled AS is_promised,
+           host_reservation_id IS NOT NULL AS is_guest,
            CASE WHEN scheduled THEN 0 ELSE reservations.capacity_rru END AS asked_rru,
            CASE WHEN scheduled THEN 0 ELSE {GRANTED_RRU} END AS promised_rru, generation, last.*
     FROM reservations LEFT JOIN LATERAL ({LAST_RECORD.format(chosen="from_at <= :now")}) AS last ON true
@@ -80,6 +81,7 @@ def load_readiness_look(tx: Transaction, region_name: str, *, now: datetime) -> 
                 reservation_id=row["reservation_id"],
                 is_guaranteed=row["is_guaranteed"],
                 is_promised=row["is_promised"],
+                is_guest=row["is_guest"],
                 capacity_rru=row["asked_rru"],
                 granted_rru=row["promised_rru"],
                 generation=row["generation"],

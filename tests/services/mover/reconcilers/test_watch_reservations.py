@@ -1,5 +1,6 @@
 """The history of what reservations hold, on a real database whose clock the test moves."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
@@ -11,6 +12,7 @@ from libs.domain.region_condition import ConditionStatus
 from libs.domain.reservation import ReservationSpec
 from libs.domain.unavailability import Unavailability, UnavailabilityScope
 from libs.observability.tallies import take
+from libs.store.capacity.coverage import load_coverage
 from libs.store.capacity.readiness import forget_readiness, load_region_readiness
 from libs.store.capacity.readiness_history import list_readiness, load_readiness_histories
 from libs.store.capacity.reservations import delete_reservation, update_spec
@@ -284,6 +286,27 @@ def test_shared_buffers_have_a_history_and_are_no_promise_of_the_region(watch: W
     assert (region.ready, region.not_there_yet, region.capacity_lost) == (1, 1, 0)
     assert (region.capacity_rru, region.held_rru, region.missing_rru) == (4, 3, 1)
     assert summary.readiness == region
+
+
+def test_what_a_guest_lacks_counts_once(database: Database, clock: ManualClock) -> None:
+    """Two of four servers are down. The guest has half of each, and needs them; the host needs two for itself."""
+    host = ReservationSpec(capacity_rru=1, rru={"hw-a": 1.0}, survives_msb_loss=False)
+    guest = replace(host, capacity_rru=2, guest_of="web", guest_share=0.5)
+    current = dict.fromkeys(("server-00", "server-01", "server-04", "server-05"), "web")
+    image = region_image(reservations={"web": host, "cache": guest}, current=current)
+    snapshot = stored(database, image)
+    place = {"reason": "test", "ends_at": None, "actor": "olga", "kind": Unavailability.UNPLANNED}
+    with database.write() as tx:
+        for name in ("server-00", "server-01"):
+            event = {"scope": UnavailabilityScope.SERVER, "scope_name": name, "starts_at": clock.now()}
+            open_event(tx, "west", **event, **place, now=clock.now())
+    WatchReservations(database, clock, "west").reconcile()
+    with database.snapshot() as tx:
+        held = load_coverage(tx, [reservation_id(snapshot, "web")], "held")
+        [of_host] = held.values()
+        region, summary = load_region_readiness(tx)["west"], load_region_summary(tx, "west")
+    assert (region.ready, region.not_there_yet) == (0, 2)
+    assert (region.missing_rru, summary.shortfall_rru, of_host.shortfall_rru) == (0.5, 0.5, 0.5)
 
 
 def test_a_summary_names_the_worst_first_and_none_that_was_always_whole(watch: Watch) -> None:
