@@ -236,7 +236,8 @@ def _rejected(snapshot: FleetSnapshot, r: int, p: Potential) -> Verdict:
         reason, message, todo = _beyond_loss(name, asked, p, p.worst, less)
     else:
         message, ways = beyond_shares(snapshot, r, p, lambda other: _could(other, r))
-        reason, todo = "BeyondAffinity", _either(ways)
+        # Sums say what the region could meet, not solves: each way would take one.
+        reason, todo = "BeyondAffinity", f"{_either(ways)} Whole servers may lie a little outside shares that remain."
     return Verdict(phase="rejected", reason=reason, message=f"{message} {todo}", numbers=numbers, plan=None)
 
 

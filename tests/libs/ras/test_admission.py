@@ -121,12 +121,23 @@ def test_the_ways_out_of_shares_are_granted(capacity, affinity):
     assert admit(region(capacity=[capacity], affinity=[affinity], **SIX), 0).phase == "granted"
 
 
+def test_a_way_out_of_shares_is_said_to_be_one_of_sums():
+    """The shares of 0.4563 and 0.5440 add up, but no two whole servers of dc-0 lie within the band of the first."""
+    servers = SIX | {"survives": [False]}
+    verdict = admit(region(capacity=[3.93], affinity=[[0.26, 0.31]], **servers), 0)
+    assert (verdict.phase, verdict.reason) == ("rejected", "BeyondAffinity")
+    assert "multiply each share by 1.755, or" in verdict.message
+    assert verdict.message.endswith(". Whole servers may lie a little outside shares that remain.")
+    after = admit(region(capacity=[3.93], affinity=[[0.26 * 1.755, 0.31 * 1.755]], **servers), 0)
+    assert (after.phase, after.reason) == ("degraded", "OffAffinity")
+
+
 def test_hard_limits_leave_fewer_ways_out_of_shares():
     """Three MSBs of dc-0 may have 0.2 of the capacity each, and its share wants 0.9."""
     snapshot = with_share(region(capacity=[10], affinity=[[0.9, 0.1]], **SIX), 0, 0.2)
     verdict = admit(snapshot, 0)
     assert (verdict.phase, verdict.reason) == ("rejected", "BeyondAffinity")
-    assert verdict.message.endswith("it must hold 1.2 times that. Leave every datacenter without a share.")
+    assert "it must hold 1.2 times that. Leave every datacenter without a share. " in verdict.message
     fewer = with_share(region(capacity=[10], **SIX), 0, 0.2)
     assert admit(fewer, 0).phase == "granted"
 
