@@ -51,6 +51,7 @@ def chances_whole(ground: LossGround, record: MsbLossRecord, *, horizon_s: float
     pairs   (R,)   pairs of other MSBs whose loss leaves it there; either may be the first
 
     Servers that fail alone do not count: spare servers replace them. Neither do three losses at one time, nor moves.
+    Nor do domains of further kinds, also if the reservation survives their loss: their rate is not measured.
     """
     granted, rows = ground.granted_rru, ground.rows_rru
     held, is_hit = ground.least(rows.sum(1)), ground.held_rru > 0

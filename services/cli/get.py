@@ -87,6 +87,9 @@ def get(
     else:
         rows = [_with_amiss(item) for item in items] if noun is Noun.REGIONS else items
         print_rows(rows, columns_of(noun, items))
+        if noun is Noun.CHANCES:
+            for covers in dict.fromkeys(item["covers"] for item in items):
+                note(covers)
     if len(found) > limit:
         shown = plural(limit, "item is", "items are")
         note(f"Only {shown} shown, and there are more: --limit N shows N, --where narrows them down.")

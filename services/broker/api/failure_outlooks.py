@@ -5,7 +5,7 @@ See docs/designs/0057.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Query
@@ -17,6 +17,8 @@ from libs.ras.spare_outlook import foresee_spares
 from libs.store.capacity.loss_ground import load_loss_ground
 from libs.store.capacity.reservations import find_reservation
 from libs.store.fleet.failure_record import load_msb_losses, load_spare_record
+from libs.store.fleet.known_names import placed_kinds
+from libs.store.fleet.regions import load_region
 from libs.store.platform.database import Transaction
 from libs.web.context import Context
 from libs.web.model import ResponseModel, SomeName
@@ -52,6 +54,7 @@ class ChancesOut(ResponseModel):
     """The chances of all guaranteed reservations, and the rates that they rest on."""
 
     region: str
+    covers: str = Field(description="The losses that count, and the kinds of domain of the region that do not")
     days: float = Field(description="Days from now")
     watched_days: float = Field(description="Days of history that count, at most 90")
     msb_losses: int = Field(description="Losses of MSBs in them: unplanned events of scope msb")
@@ -100,14 +103,17 @@ def get_chances(
     """Tell how probable it is that each reservation stays whole: that no loss of MSBs leaves it short of its promise.
 
     A request that waits is promised only as far as it was granted. A reservation that has not begun has no chance yet.
+    Losses of other domains do not count, also of kinds whose loss a reservation is to survive: they have no rate.
     """
     with context.database.snapshot() as tx:
         ground, record = load_loss_ground(tx, region), load_msb_losses(tx, region, now=context.clock.now())
+        further = placed_kinds(tx, load_region(tx, region).region_id)
         if reservation is not None:
             _require_chance(tx, region, reservation, set(ground.reservation.tolist()))
     found = chances_whole(ground, record, horizon_s=days * _DAY_S)
     return ChancesOut(
         region=region,
+        covers=_covers(further),
         days=days,
         watched_days=record.watched_s / _DAY_S,
         msb_losses=record.losses,
@@ -115,6 +121,12 @@ def get_chances(
         down_hours=record.mean_down_s / 3600,
         items=[ChanceOut.model_validate(one) for one in found if reservation in (None, one.reservation)],
     )
+
+
+def _covers(further: Sequence[str]) -> str:
+    """Return the losses that count, in words. `further`: the further kinds of domain that the region has."""
+    alone = "Only losses of MSBs count: other domains have no known rate of losses."
+    return f"{alone} The loss of a {' or '.join(further)} does not count." if further else alone
 
 
 def _require_chance(tx: Transaction, region: str, name: str, known: Collection[str]) -> None:

@@ -102,3 +102,12 @@ def test_the_losses_of_domains_are_as_many_as_wanted(monkeypatch: pytest.MonkeyP
     client.get.assert_called_once_with("/v1/regions/west/domain-losses", kind="rack", limit="2")
     get("domain-losses", None, ["region=west"], limit=5000)
     client.get.assert_called_with("/v1/regions/west/domain-losses", limit="1000")
+
+
+def test_chances_say_what_they_cover(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    item = dict.fromkeys(("reservation", "owner", "granted_rru", "fatal_msbs", "fatal_pairs", "chance"), 0)
+    client = create_autospec(Client, instance=True)
+    client.get.return_value = {"region": "west", "covers": "Only losses of MSBs count.", "items": [item, item]}
+    monkeypatch.setattr(Client, "connect", classmethod(lambda cls: client))
+    get("chances", where=["region=west"], limit=10)
+    assert capsys.readouterr().err.count("Only losses of MSBs count.") == 1

@@ -12,6 +12,8 @@ from libs.reconcile.clock import SystemClock
 from libs.store.capacity.reservations import create_reservation
 from libs.store.fleet.regions import load_region
 from libs.store.platform.database import Database
+from tests.builders.region import region_image
+from tests.builders.stored import stored
 
 
 @pytest.mark.parametrize(
@@ -21,6 +23,16 @@ def test_a_number_that_is_none_is_refused_as_such(viewer: TestClient, imported: 
     answer = viewer.get(f"/v1/regions/west/{path}", params={field: "nan"})
     (error,) = answer.json()["errors"]
     assert (answer.status_code, error["field"], error["message"]) == (422, field, "must be a finite number")
+
+
+def test_chances_say_which_losses_they_leave_out(viewer: TestClient, database: Database) -> None:
+    path, alone = "/v1/regions/west/chances", "Only losses of MSBs count: other domains have no known rate of losses."
+    blocks = {"network_block": {"server-00": "block-0"}, "power_row": {"server-00": "row-0"}}
+    stored(database, region_image("west", domains=blocks))
+    assert viewer.get(path).json()["covers"] == f"{alone} The loss of a network_block or power_row does not count."
+    with database.write() as tx:
+        tx.execute(sa.text("DELETE FROM server_domains"))
+    assert viewer.get(path).json()["covers"] == alone
 
 
 def test_what_has_not_begun_has_no_chance(viewer: TestClient, imported: None, database: Database) -> None:
