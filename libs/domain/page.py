@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
+ITEMS_MAX = 1000
+"""Most items of one page, of any list."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,10 @@ from typing import Annotated
 
 from fastapi import Depends, Query
 
+from libs.domain.page import ITEMS_MAX
 from libs.web.model import ID_MAX
 from libs.web.problems import FieldError, Problem, invalid
 
-LIMIT_MAX = 1000
 ORDERED_CURSOR_MAX = 1500
 """Characters of a cursor that holds the key of a row. The longest is a name of 200 characters."""
 
@@ -71,7 +71,7 @@ def _page(
         str | None,
         Query(max_length=200, description="next_cursor of the page before; leave out for the first page"),
     ] = None,
-    limit: Annotated[int, Query(ge=1, le=LIMIT_MAX, description="Items on the page, at most")] = 100,
+    limit: Annotated[int, Query(ge=1, le=ITEMS_MAX, description="Items on the page, at most")] = 100,
 ) -> PageQuery:
     return PageQuery(cursor, limit)
 
@@ -84,7 +84,7 @@ def _ordered_page(
             description="next_cursor of the page before, in the same order; leave out for the first page",
         ),
     ] = None,
-    limit: Annotated[int, Query(ge=1, le=LIMIT_MAX, description="Items on the page, at most")] = 100,
+    limit: Annotated[int, Query(ge=1, le=ITEMS_MAX, description="Items on the page, at most")] = 100,
 ) -> PageQuery:
     return PageQuery(cursor, limit)
 

@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 import typer
 
+from libs.domain.page import ITEMS_MAX
 from services.cli.client import Client, Json
 from services.cli.columns import FILTERS, MOMENTS, columns_of
 from services.cli.failure import CliFailure
@@ -28,8 +29,8 @@ OF_REGION = {
 }
 """Nouns that are listed per region, below /v1/regions/NAME -> the field of the list."""
 
-LIMITED = {Noun.DOMAIN_LOSSES: 1000}
-"""Nouns whose lists have one page -> the most items that the API puts on it. The worst come first."""
+ONE_PAGE = (Noun.DOMAIN_LOSSES,)
+"""Nouns whose lists have one page, with at most ITEMS_MAX items. The worst come first."""
 
 NAMED = {Noun.RESERVATIONS: "reservation_id", Noun.SERVERS: "server_id"}
 """Nouns with names that may repeat, and may be digits -> the field of their id."""
@@ -78,8 +79,8 @@ def get(
         document = _one(client, noun, identifier, filters)
         (print_json if output is Output.JSON else print_document)(document)
         return
-    if noun in LIMITED:
-        filters.setdefault("limit", str(min(limit + 1, LIMITED[noun])))
+    if noun in ONE_PAGE:
+        filters.setdefault("limit", str(min(limit + 1, ITEMS_MAX)))
     found = list(islice(_items(client, noun, filters), limit + 1))
     items = found[:limit]
     if output is Output.JSON:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from libs.domain.domain_kind import MSB_KIND
+from libs.domain.page import ITEMS_MAX
 from libs.domain.unavailability import UnavailabilityScope
 from services.cli.client import Client, Json
 from services.cli.output import Output, print_json, say
@@ -43,7 +44,7 @@ def place_of(scope: UnavailabilityScope | None, name: str | None, domain: str | 
 
 def open_events(client: Client, region: str, kind: str, scope: str, name: str) -> list[Json]:
     """Return the open events of a kind, planned or unplanned, with exactly this place."""
-    found = client.items(EVENTS, region=region, open="true", kind=kind, limit=1000)
+    found = client.items(EVENTS, region=region, open="true", kind=kind, limit=ITEMS_MAX)
     return [event for event in found if (event["scope"], event["scope_name"]) == (scope, name)]
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import httpx
 
+from libs.domain.page import ITEMS_MAX
+
 Json = dict[str, Any]
-ITEMS_MAX = 1000
-"""Number of items in a part of a list, which a page reads at a time; also the API's largest page."""
 
 
 class ApiProblem(Exception):

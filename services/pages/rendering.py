@@ -11,7 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
-from services.pages.api import ITEMS_MAX
+from libs.domain.page import ITEMS_MAX
 from services.pages.navigation import EVERYWHERE, OF_A_REGION
 from services.pages.parts import words
 from services.pages.parts.table import is_name

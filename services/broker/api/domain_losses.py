@@ -10,6 +10,7 @@ from pydantic import Field
 from libs.domain.domain_kind import PLACE_KINDS
 from libs.domain.domain_limits import MSB
 from libs.domain.loss_outlook import LossOutlook
+from libs.domain.page import ITEMS_MAX
 from libs.ras.loss_outlook import foresee_losses
 from libs.store.capacity.loss_ground import load_loss_ground
 from libs.store.fleet.known_names import placed_kinds
@@ -23,7 +24,6 @@ from services.broker.api.regions import RegionName
 
 router = APIRouter(prefix="/v1/regions", tags=["regions"])
 NAMED_MAX = 50
-_ITEMS_MAX = 1000
 
 
 class ShortOut(ResponseModel):
@@ -89,7 +89,7 @@ def get_domain_losses(
     kind: Annotated[
         PlaceKind, Query(description="datacenter, msb, rack, or a further kind of the region, such as network_block")
     ] = MSB,
-    limit: Annotated[int, Query(ge=1, le=_ITEMS_MAX, description="Largest number of domains")] = 100,
+    limit: Annotated[int, Query(ge=1, le=ITEMS_MAX, description="Largest number of domains")] = 100,
     named_max: Annotated[
         int, Query(ge=0, le=NAMED_MAX, description="Largest number of reservations to name for each domain")
     ] = NAMED_MAX,

@@ -7,13 +7,12 @@ from datetime import timedelta
 from typing import Any
 from urllib.parse import urlencode
 
+from libs.domain.page import ITEMS_MAX
 from libs.domain.principal import Role
-from services.pages.api import ITEMS_MAX, ApiProblem, Json, Part
+from services.pages.api import ApiProblem, Json, Part
 from services.pages.views import failure_tables as tables
 from services.pages.visit import Shown, Visit, segment
 
-LOSSES_MAX = 1000
-"""Domains of a kind that the page reads, the worst first."""
 LATELY_H = 24
 """Hours that count as lately for replacements."""
 _EVENTS_MAX = ITEMS_MAX
@@ -29,7 +28,7 @@ def show_failures(visit: Visit) -> Shown:
     region = visit.place("region")
     path = f"/v1/regions/{segment(region)}"
     kind = visit.query.get("kind") or "msb"
-    losses = visit.api.get(f"{path}/domain-losses", kind=kind, named_max=tables.NAMED_MAX, limit=LOSSES_MAX)
+    losses = visit.api.get(f"{path}/domain-losses", kind=kind, named_max=tables.NAMED_MAX, limit=ITEMS_MAX)
     replaced = visit.api.get(f"{path}/replacements", hours=LATELY_H)
     failed = _open(visit, region, "unplanned", "failures.after")
     planned = _open(visit, region, "planned", "maintenance.after")

@@ -10,7 +10,8 @@ from urllib.parse import urlencode
 
 from starlette.responses import Response
 
-from services.pages.api import ITEMS_MAX, ApiProblem, Json, Part
+from libs.domain.page import ITEMS_MAX
+from services.pages.api import ApiProblem, Json, Part
 from services.pages.form_fields import WrongField, read_moment
 from services.pages.parts.table import ROWS_MAX, Choice, Column, Field, Table
 from services.pages.parts.words import spaced
