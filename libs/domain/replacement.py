@@ -40,7 +40,8 @@ class FailuresSnapshot:
 
     lost         (S,) bool   down for an unplanned reason, and the target of a guaranteed reservation
     with_place   (S,) bool   servers that are down, and for whose MSB or datacenter an unplanned event is open
-    with_domain  (S,) bool   servers that are down, and for whose domain of a further kind an unplanned event is open
+    event_domain (S,) int    of each server that is down, a domain of a further kind with an open unplanned event;
+                             UNPLACED: none has one
     down_s       (S,) s      time since each server that is down went down; inf for the others, and if it is not known
     spare        (S,) bool   up, not in maintenance, and the target is the shared buffer of its type
     ready        (S,) bool   spare servers that are bound to the shared buffer now, without a move under way
@@ -53,7 +54,7 @@ class FailuresSnapshot:
     fleet: FleetSnapshot
     lost: Bools
     with_place: Bools
-    with_domain: Bools
+    event_domain: Ints
     spare: Bools
     ready: Bools
     buffer: Indices

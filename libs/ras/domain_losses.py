@@ -93,14 +93,13 @@ def _of_servers(
     failures: FailuresSnapshot, decide: Callable[[FailuresSnapshot, Indices, int, Bools], Bools]
 ) -> OfDomains:
     """Return what `decide` says of the domains of each kind. It gets the domain of each server, (S,), or UNPLACED, and
-    the number of domains. It also gets the failures, (S,), that neither a lost domain of another kind nor an event of a
-    whole domain explains. A domain of a further kind counts only if it stands in several racks: a lost rack is
-    replaced.
+    the number of domains. It also gets the failures, (S,), that neither a lost domain of another kind nor the event of
+    one explains. A domain of a further kind counts only if it stands in several racks: a lost rack is replaced.
     """
     losses, found = failures.fleet.losses, []
     for k, loss in enumerate(losses):
         place, number = loss.place, len(loss.domains)
-        own = ~failures.fleet.servers.available & ~failures.with_domain  # an event says why these are down
+        own = ~failures.fleet.servers.available & ~_reported(failures, place)
         for other in losses[:k] + losses[k + 1 :]:
             own &= ~_explained(failures, place, other)
         is_so = decide(failures, place, number, own)
@@ -108,6 +107,19 @@ def _of_servers(
             is_so = is_so & (_racks_of(failures, place, place != UNPLACED, number) > 1)
         found.append(np.append(is_so, False)[place])
     return OfDomains(losses=losses[1:], msb=found[0], further=np.stack(found, axis=1)[:, 1:])
+
+
+def _reported(failures: FailuresSnapshot, of: Indices) -> Bools:
+    """Return the failures, (S,), in domains `of` (S,) of one kind that the event of a further domain explains.
+
+    That domain also stands outside of the server's domain in `of`. The loss of an MSB may be reported row by row.
+    """
+    event, explained = failures.event_domain, np.zeros(len(of), bool)
+    rows = np.flatnonzero((event != UNPLACED) & (of != UNPLACED))
+    pairs = np.unique(np.stack([event[rows], of[rows]]), axis=1)
+    domains, places = np.unique(pairs[0], return_counts=True)
+    explained[rows] = np.isin(event[rows], domains[places > 1])
+    return explained
 
 
 def _explained(failures: FailuresSnapshot, of: Indices, other: DomainLoss) -> Bools:

@@ -17,6 +17,7 @@ from services.cli.places import (
     end_events,
     open_events,
     place_of,
+    require_alone,
 )
 from services.cli.requests import RegionOption
 
@@ -48,6 +49,7 @@ def drain(
     where, which = place_of(scope, name, domain)
     place = f"{where} {which}"
     if end:
+        require_alone({"--at": at, "--until": until, "--override": override, "--dry-run": dry_run or None})
         end_events(client, region, "planned", where, which, output)
         return
     body: Json = {"region": region, "scope": where, "scope_name": which, "kind": "planned", "reason": reason}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated
 
 import typer
@@ -40,6 +41,13 @@ def place_of(scope: UnavailabilityScope | None, name: str | None, domain: str | 
     if not kind or not which:
         raise typer.BadParameter(f"{domain!r}: write {_FORM}", param_hint="--domain")
     return UnavailabilityScope.MSB.value if kind == MSB_KIND else kind, which
+
+
+def require_alone(options: Mapping[str, object]) -> None:
+    """Raise BadParameter if a command that ends events has an option of one that asks for them: option -> value."""
+    for option, value in options.items():
+        if value is not None:
+            raise typer.BadParameter("leave it out: --end ends what is open at once", param_hint=option)
 
 
 def open_events(client: Client, region: str, kind: str, scope: str, name: str) -> list[Json]:

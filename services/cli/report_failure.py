@@ -17,6 +17,7 @@ from services.cli.places import (
     end_events,
     open_events,
     place_of,
+    require_alone,
 )
 from services.cli.requests import RegionOption
 
@@ -40,6 +41,7 @@ def failure(
     client = Client.connect()
     where, which = place_of(scope, name, domain)
     if end:
+        require_alone({"--at": at, "--until": until})
         end_events(client, region, "unplanned", where, which, output)
         return
     body: Json = {"region": region, "scope": where, "scope_name": which, "kind": "unplanned", "reason": reason}

@@ -34,6 +34,7 @@ class FailingRegion:
         self.target = {f"server-{i:02d}": "web" if i % 24 < 18 else "spare" for i in range(96)}
         self.down_at: dict[str, float] = {}
         self.swapped: dict[str, str] = {}
+        self.event_domain: dict[str, int] = {}
         self.web, self.domains, self.more = web, domains, more
 
     def draw(self, now_s: float) -> Replacements:
@@ -50,6 +51,7 @@ class FailingRegion:
             down=self.down_at,
             down_s={name: now_s - at_s for name, at_s in self.down_at.items()},
             swapped=self.swapped,
+            event_domain=self.event_domain,
         )
         found = plan_replacements(failures)
         assert check_replacements(failures, found.plan) == []

@@ -5,6 +5,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from libs.domain.domain_kind import UNPLACED
 from libs.domain.fleet import FREE
 from libs.domain.replacement import FailuresSnapshot
 from tests.builders.region import region_image
@@ -13,7 +14,7 @@ from tests.builders.region import region_image
 def failures_snapshot(
     *,
     with_place: Collection[str] = (),
-    with_domain: Collection[str] = (),
+    event_domain: Mapping[str, int] = MappingProxyType({}),
     not_ready: Collection[str] = (),
     down_s: float | Mapping[str, float] = 3600.0,
     swapped: Mapping[str, str] = MappingProxyType({}),
@@ -22,7 +23,7 @@ def failures_snapshot(
     """Return the snapshot that load_failures would read of the region with these keywords.
 
     with_place   servers that were lost with their MSB
-    with_domain  servers that an event of their domain of a further kind reports
+    event_domain  server -> the domain of a further kind whose event reports it
     not_ready    spare servers that are still on their way to the buffer
     down_s       seconds since servers went down; of each, by default 0
     swapped      server -> the reservation that it left in one plan of replacements, ten seconds ago
@@ -44,7 +45,7 @@ def failures_snapshot(
         fleet=fleet,
         lost=lost,
         with_place=~servers.available & np.array([name in with_place for name in servers.name]),
-        with_domain=~servers.available & np.array([name in with_domain for name in servers.name]),
+        event_domain=np.array([event_domain.get(str(name), UNPLACED) for name in servers.name], np.int64),
         spare=spare,
         ready=spare & np.array([name not in not_ready for name in servers.name]),
         buffer=buffer,

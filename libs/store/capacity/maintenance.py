@@ -48,7 +48,8 @@ _PER_MSB = """
 _UNDERWAY = f"""
     WITH {_BEGUN}
     SELECT DISTINCT unavailability_event_id, ends_at, msb_id
-    FROM hit JOIN servers USING (server_id) JOIN racks USING (rack_id) ORDER BY 1, 3"""
+    FROM hit JOIN servers USING (server_id) JOIN racks USING (rack_id)
+    WHERE decommissioned_at IS NULL ORDER BY 1, 3"""
 # `held` is that of a reservation's status. A server that a running move takes away is as good as gone. Of RRU and of
 # resources, which count as shares of the capacity, the measure counts of which least would be left.
 _RESERVATIONS = """

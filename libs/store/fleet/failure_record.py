@@ -39,16 +39,17 @@ _SPARES = f"""
         SELECT hardware_type_id, count(*) AS failures, count(ended_at) AS ended,
                sum(extract(epoch FROM least(coalesce(ended_at, :now), :now) - starts_at)) AS down_s
         FROM hit JOIN servers USING (server_id) WHERE scope = 'server' OR decommissioned_at IS NULL GROUP BY 1
+    ), open AS (
+        SELECT * FROM failures WHERE ended_at IS NULL AND starts_at <= :now
     ), lost AS (
-        SELECT msb_id FROM failures WHERE ended_at IS NULL AND scope = 'msb'
-        UNION SELECT msbs.msb_id FROM failures JOIN msbs USING (datacenter_id) WHERE ended_at IS NULL
+        SELECT msb_id FROM open WHERE scope = 'msb'
+        UNION SELECT msbs.msb_id FROM open JOIN msbs USING (datacenter_id)
     ), down AS (
         SELECT hardware_type_id, count(*) AS down FROM servers JOIN racks USING (rack_id)
         WHERE servers.region_id = :region_id AND decommissioned_at IS NULL AND unavailability = 'unplanned'
           AND msb_id NOT IN (SELECT msb_id FROM lost)
           AND server_id NOT IN (SELECT server_id FROM server_domains
-                                WHERE domain_id IN (SELECT domain_id FROM failures JOIN wide USING (domain_id)
-                                                    WHERE ended_at IS NULL))
+                                WHERE domain_id IN (SELECT domain_id FROM open JOIN wide USING (domain_id)))
         GROUP BY 1
     ), buffers AS (
         SELECT hardware_type_id, sum(capacity_rru) AS wanted, sum(usable) AS usable FROM (

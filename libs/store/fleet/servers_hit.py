@@ -8,8 +8,8 @@ from collections.abc import Sequence
 def servers_hit(events: str, *columns: str, among: str = "") -> str:
     """Return CTEs. The last one, `hit`, has a row for each event and each server in its scope, in the fleet or not.
 
-    Its columns are `server_id` and those of the event. `with_place` marks events of a whole MSB or datacenter, and
-    `with_domain` events of a domain of a further kind.
+    Its columns are `server_id` and those of the event. `with_place` marks events of a whole MSB or datacenter.
+    `event_domain_id` is the domain of an event of a further kind, and null otherwise.
 
     events    name of a CTE of events; it has the ids of their scopes and `columns`
     columns   columns of `events` to carry
@@ -28,11 +28,11 @@ def servers_hit(events: str, *columns: str, among: str = "") -> str:
         UNION ALL SELECT racks.rack_id{carried}, true FROM {events} JOIN msbs USING (datacenter_id)
             JOIN racks ON racks.msb_id = msbs.msb_id
     ), hit AS (
-        SELECT server_id{carried}, false AS with_place, false AS with_domain
+        SELECT server_id{carried}, false AS with_place, NULL::bigint AS event_domain_id
             FROM {events} WHERE server_id IS NOT NULL
-        UNION ALL SELECT servers.server_id{of_rack}, with_place, false
+        UNION ALL SELECT servers.server_id{of_rack}, with_place, NULL
             FROM hit_racks JOIN servers USING (rack_id){kept}
-        UNION ALL SELECT server_domains.server_id{carried}, false, true
+        UNION ALL SELECT server_domains.server_id{carried}, false, domain_id
             FROM {events} JOIN server_domains USING (domain_id){in_domains}
     )"""
 
@@ -41,7 +41,8 @@ def down_since(events: str) -> str:
     """Return CTEs. The last one, `down`, has a row for each server in the fleet that is down by these events.
 
     Its columns are `server_id` and `rack_id`, the earliest `starts_at` of its events, and that of a whole MSB or
-    datacenter, `whole_at`. `with_place` and `with_domain` say whether one of them is such an event.
+    datacenter, `whole_at`. `with_place` says whether there is such an event, and `event_domain_id` names
+    the domain of one of a further kind.
 
     events   name of a CTE of unplanned events that have begun; it has the ids of their scopes and `starts_at`
     """
@@ -49,7 +50,7 @@ def down_since(events: str) -> str:
     # compares each of them with each server that was hit. OFFSET 0 keeps the condition out of the search by id.
     return f"""{servers_hit(events, "starts_at")}, hit_first AS MATERIALIZED (
         SELECT server_id, min(starts_at) AS starts_at, min(starts_at) FILTER (WHERE with_place) AS whole_at,
-               bool_or(with_place) AS with_place, bool_or(with_domain) AS with_domain
+               bool_or(with_place) AS with_place, min(event_domain_id) AS event_domain_id
         FROM hit GROUP BY server_id
     ), down AS MATERIALIZED (
         SELECT hit_first.*, rack_id FROM hit_first CROSS JOIN LATERAL (

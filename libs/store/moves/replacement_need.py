@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from numpy.typing import NDArray
 
 from libs.domain.arrays import Bools
+from libs.domain.domain_kind import UNPLACED
 from libs.domain.fleet import FREE
 from libs.domain.replacement import BURST_LOST_SHARE, FailuresSnapshot
 from libs.reconcile.jobs import DRAW_REPLACEMENTS
@@ -61,7 +62,7 @@ _DOWN = f"""
         FROM unavailability_events
         WHERE region_id = :region_id AND ended_at IS NULL AND starts_at <= :now AND kind = 'unplanned'
     ), {down_since("open")}
-    SELECT server_id, extract(epoch FROM :now - starts_at) AS down_s, with_place, with_domain
+    SELECT server_id, extract(epoch FROM :now - starts_at) AS down_s, with_place, event_domain_id
     FROM down ORDER BY server_id"""
 _BUFFERS = """
     SELECT reservation_id, hardware_types.name AS hardware_type FROM reservations
@@ -156,6 +157,9 @@ def load_failures(tx: Transaction, found: FoundFailures) -> FailuresSnapshot:
     down_s, swap_s = np.full((2, len(fleet.servers)), np.inf)
     known = [row for row in down if row.down_s is not None]
     down_s[rows(row.server_id for row in known)] = [float(row.down_s) for row in known]
+    reported = [row for row in down if row.event_domain_id is not None]
+    event_domain = np.full(len(fleet.servers), UNPLACED, np.int64)
+    event_domain[rows(row.server_id for row in reported)] = [row.event_domain_id for row in reported]
     of_swaps = rows(row.server_id for row in found.swapped)
     swap[of_swaps] = [row.plan_id for row in found.swapped]
     swap_s[of_swaps] = [float(row.since_s) for row in found.swapped]
@@ -164,7 +168,7 @@ def load_failures(tx: Transaction, found: FoundFailures) -> FailuresSnapshot:
         fleet=fleet,
         lost=mask(found.lost),
         with_place=mask(row.server_id for row in down if row.with_place),
-        with_domain=mask(row.server_id for row in down if row.with_domain),
+        event_domain=event_domain,
         spare=in_its_buffer & mask(row.server_id for row in spare),
         ready=in_its_buffer & mask(row.server_id for row in spare if row.ready),
         buffer=buffer,

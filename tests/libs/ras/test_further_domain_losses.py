@@ -38,6 +38,17 @@ def test_who_survives_no_such_loss_has_each_server_replaced() -> None:
     assert region.counted(3600.0)[LossVerdict.DRAWN] == 20
 
 
+@pytest.mark.parametrize("elsewhere", [(), ("server-24",)])
+def test_events_of_rows_do_not_hide_the_loss_of_their_msb(elsewhere: tuple[str, ...]) -> None:
+    """Half of msb-00 goes within seconds, by events of a domain. It explains this only if it stands elsewhere, too."""
+    region = FailingRegion()
+    row = [f"server-{k:02d}" for k in range(12)]
+    region.down_at = dict.fromkeys((*row, *elsewhere), 0.0)
+    region.event_domain = dict.fromkeys(region.down_at, 7)
+    verdict = LossVerdict.DRAWN if elsewhere else LossVerdict.WITH_PLACE
+    assert region.counted(1.0) == {verdict: len(region.down_at)}
+
+
 def test_a_burst_in_a_block_waits_for_a_bounded_time() -> None:
     region = FailingRegion(SURVIVES, BLOCKS)
     region.down_at = dict.fromkeys(("server-00", "server-08", "server-24", "server-32"), 0.0)

@@ -91,3 +91,21 @@ def test_one_place_is_named(platform: Stub, command: Any, given: tuple[str, ...]
     assert done.exit_code == 2
     assert said in " ".join(done.output.replace("│", " ").split())
     assert platform.sent == []
+
+
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [
+        (drain, ("--dry-run",)),
+        (drain, ("--until", "2026-12-01T18:00")),
+        (drain, ("--override", "agreed")),
+        (failure, ("--at", "2026-12-01T08:00")),
+        (failure, ("--until", "2026-12-01T18:00")),
+    ],
+)
+def test_an_end_is_now(platform: Stub, command: Any, option: tuple[str, ...]) -> None:
+    """A time or a dry run beside --end would be passed over, and the servers would be up too early."""
+    result = run(command, "rack", "rack-1", "--end", *option)
+    assert result.exit_code == 2
+    assert option[0] in result.output
+    assert platform.sent == []

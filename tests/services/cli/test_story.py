@@ -388,7 +388,8 @@ def test_every_noun_is_listed(plimsoll: Plimsoll) -> None:
     for noun, columns in COLUMNS.items():
         listed = plimsoll("get", noun.value)
         items = document(plimsoll("get", noun.value, "-o", "json"))["items"]
-        assert (listed.returncode, listed.stderr) == (0, "" if items else "There are none.\n"), noun
+        said = {f"{one['covers']}\n" for one in items if "covers" in one} if items else {"There are none.\n"}
+        assert (listed.returncode, listed.stderr) == (0, "".join(said)), noun
         assert listed.stdout.split()[0] == next(iter(columns)).split()[0]
 
 
