@@ -1,10 +1,12 @@
 """Planned maintenance of a domain of a further kind: its answers, its queue, and what the cover allows."""
 
 import pytest
+import sqlalchemy as sa
 
 from libs.domain.maintenance import MaintenanceReason as Reason
 from libs.domain.reservation import ReservationSpec
 from libs.domain.unavailability import EventState, UnavailabilityEvent, UnavailabilityScope
+from libs.store.capacity.maintenance import load_ground
 from libs.store.fleet.regions import load_region
 from libs.store.fleet.unavailability_events import load_event
 from libs.store.platform.database import Database, Transaction
@@ -135,3 +137,14 @@ def test_a_block_waits_while_any_of_its_msbs_is_down(database: Database, region_
         assert block.answer.message.endswith("while an MSB is down")
         end(tx, failure, region_id)
         assert again(tx, block) == (EventState.ALLOWED, Reason.ALLOWED)
+
+
+def test_retired_servers_put_no_msb_under_maintenance(database: Database, region_id: int) -> None:
+    """They keep their place in the block for the record. Now the block stands in one MSB."""
+    with database.write() as tx:
+        gone = "decommissioned_at = now(), unavailability = 'unplanned', "
+        gone += "current_reservation_id = NULL, target_reservation_id = NULL"
+        tx.execute(sa.text(f"UPDATE servers SET {gone} WHERE name IN ('server-08', 'server-16')"))
+        ask(tx, "b0")
+        ground = load_ground(tx, region_id, UnavailabilityScope.MSB, 0, now=NOW)
+        assert [event.msbs for event in ground.underway] == [{0}]
