@@ -140,6 +140,14 @@ def test_a_domain_in_several_racks_is_no_failure_of_single_servers(database: Dat
         assert list(found.down) == [1], "all of block-0 is lost, with the server of zone-0"
 
 
+def test_a_failure_that_has_not_begun_hides_no_server_that_is_down(database: Database) -> None:
+    with database.write() as tx:
+        later = NOW + HOUR
+        report(tx, "server-00", "server", start=later, now=later)
+        report(tx, "block-0", start=later + 2 * HOUR, now=later)
+        assert list(load_spare_record(tx, "west", now=later + HOUR).down) == [1]
+
+
 def test_what_has_ended_is_named_and_forgotten(database: Database, region_id: int) -> None:
     with database.write() as tx:
         event, other = report(tx, "block-0"), report(tx, "block-1")
