@@ -27,14 +27,18 @@ Progress = Callable[[float, float, float], None]
 Improved = Callable[[Floats], None]
 """A callback that takes each better point (C,), before the report of its objective."""
 Cancelled = Callable[[], bool]
+Part = Literal["rens", "rins", "root_reduced_cost"]
+"""A heuristic that solves a program of a part of the columns.
+
+rens               those that are not whole in the relaxation
+rins               those in which the best point differs from the relaxation
+root_reduced_cost  those of small reduced costs at the root
+"""
+PARTS: tuple[Part, ...] = ("rens", "rins", "root_reduced_cost")
+"""All of them."""
 
 
 _PASSED_OVER = ("mip_feasibility_tolerance", "small_matrix_value")
-_NEAR_POINTS = ("mip_heuristic_run_rins", "mip_heuristic_run_rens")
-_OF_PARTS = (*_NEAR_POINTS, "mip_heuristic_run_root_reduced_cost")
-"""The heuristics that solve a program of a part of the columns, also without effort for points. A tree of 200 columns
-that is wanted for its bound took half of its time for them.
-"""
 _STATUSES = {int(one): one for one in highspy.HighsBasisStatus.__members__.values()}
 _BASIC = int(highspy.HighsBasisStatus.kBasic)
 SEEDS = 2**31
@@ -168,7 +172,7 @@ def solve_mip(
     seed: int = 0,
     restarts: bool = True,
     heuristics: float = 0.05,
-    near_points: bool = True,
+    parts: tuple[Part, ...] = PARTS,
     presolve: bool = True,
     symmetry: bool = True,
     strong_branching: bool = True,
@@ -182,8 +186,9 @@ def solve_mip(
     start       (C,) a point to begin from; nan: unknown value. The answer is never worse than a feasible start
     restarts    whether to presolve again once enough columns are fixed. This pays in long searches only
     heuristics  share of the effort spent on better points rather than on bounds. At 0, no program of a part is solved
-                for a point either, as HiGHS would do once at the root
-    near_points  whether programs of the columns in which points differ are among these efforts. They take most of them
+                for a point either, as HiGHS would do once at the root. A tree of 200 columns that is wanted for its
+                bound took half of its time for them
+    parts       the programs of a part of the columns that are among these efforts. They take most of them
     presolve    reduce the model first
     symmetry    look for columns that may change places, so that the tree tries one of them only
     strong_branching  solve both sides of many columns before a branch, until enough is known of them. The tree has
@@ -195,9 +200,8 @@ def solve_mip(
     _option(highs, "mip_rel_gap", limits.relative_gap)
     _option(highs, "mip_abs_gap", limits.absolute_gap * scaling.objective)
     _option(highs, "mip_heuristic_effort", heuristics)
-    if heuristics <= 0 or not near_points:
-        for name in _OF_PARTS if heuristics <= 0 else _NEAR_POINTS:
-            _option(highs, name, False)
+    for part in PARTS:
+        _option(highs, f"mip_heuristic_run_{part}", heuristics > 0 and part in parts)
     _option(highs, "random_seed", seed % SEEDS)
     _option(highs, "mip_allow_restart", restarts)
     _option(highs, "presolve", "choose" if presolve else "off")

@@ -15,7 +15,7 @@ from libs.assignment.solvers.portfolio import subproblem_solver as module
 from libs.assignment.solvers.portfolio.subproblem import CountSearch, Subproblem
 from libs.assignment.solvers.portfolio.subproblem_solver import solve_subproblem
 from libs.mip import highs
-from libs.mip.highs import Limits, solve_mip
+from libs.mip.highs import PARTS, Limits, Part, solve_mip
 from libs.mip.model import Model
 
 
@@ -80,6 +80,46 @@ def test_both_ways_to_branch_prove_the_same_cost(columns: int, monkeypatch: pyte
     assert plain.optimal
     assert plain.objective == pytest.approx(strong.objective, abs=1e-6)
     assert plain.bound == pytest.approx(strong.bound, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("parts", "heuristics", "run"),
+    [(PARTS, 0.2, {*PARTS}), (("rens",), 0.2, {"rens"}), ((), 0.2, set()), (PARTS, 0.0, set())],
+)
+def test_only_programs_of_the_parts_asked_for_are_solved(
+    parts: tuple[Part, ...], heuristics: float, run: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options, option = dict[str, Any](), highs._option
+
+    def recorded(solver: Any, name: str, value: Any) -> None:
+        options[name] = value
+        option(solver, name, value)
+
+    monkeypatch.setattr(highs, "_option", recorded)
+    solve_mip(covers(12), parts=parts, heuristics=heuristics)
+    assert {part for part in PARTS if options[f"mip_heuristic_run_{part}"]} == run
+
+
+@pytest.mark.parametrize("columns", range(12, 18))
+def test_a_neighbourhood_is_improved_to_its_optimum_without_most_programs_of_a_part(
+    columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, given = covers(columns), list[dict[str, Any]]()
+
+    def recorded(*some: Any, **named: Any) -> Any:
+        given.append(named)
+        return solve_mip(*some, **named)
+
+    monkeypatch.setattr(module, "solve_mip", recorded)
+    one = tree(model, 10_000, math.inf)
+    assert one.search is not None
+    search = replace(one.search, counts=columns, absolute_gap=1e-9)
+    found = solve_subproblem(replace(one, search=search, bounds=False))
+    best = solve_mip(model, Limits(relative_gap=0.0)).objective
+    assert found.gained == pytest.approx(model.objective(search.start) - best, abs=1e-6)
+    assert [(named["parts"], named["strong_branching"], named["symmetry"]) for named in given] == [
+        (("rens",), False, False)
+    ]
 
 
 @pytest.mark.parametrize(("left_s", "cancelled"), [(-1.0, False), (60.0, True)])
