@@ -57,6 +57,7 @@ class MaintenanceGround:
     down            (M,) int   servers that are down for an unplanned reason
     asked           (M,) int   servers of the request that are not in maintenance yet
     underway                   planned events that have begun
+    of_event                   the event among them that asks for its newcomers; None: a request of its own asks
     is_domain                  the request is of a domain of a further kind, which may stand in several MSBs
     reservation     (R,) str   names
     granted_rru     (R,) RRU   promised: what was granted of what is asked for
@@ -71,6 +72,7 @@ class MaintenanceGround:
     down: Ints
     asked: Ints
     underway: tuple[Underway, ...]
+    of_event: int | None = None
     is_domain: bool = False
     reservation: Names
     granted_rru: Floats
@@ -96,6 +98,18 @@ class MaintenanceAnswer:
     short_rru: Mapping[str, float] = field(default_factory=dict)
     position: int | None = None
     begins_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Newcomers:
+    """Servers that got their place in the scope of maintenance after it was allowed. It does not take them yet.
+
+    servers   number of those that are in no maintenance
+    answer    the answer to a request for them
+    """
+
+    servers: int
+    answer: MaintenanceAnswer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from libs.domain.maintenance import MaintenanceAnswer
+from libs.domain.maintenance import MaintenanceAnswer, Newcomers
 
 
 class Unavailability(StrEnum):
@@ -49,6 +49,7 @@ class UnavailabilityEvent:
     ends_at    expected end; None: not known
     ended_at   true end; None: still open
     answer     the rules' answer to planned maintenance; None: not asked yet, or an event that need not ask
+    newcomers  servers that maintenance under way does not take, because they came later; None: there are none
     """
 
     unavailability_event_id: int
@@ -63,3 +64,4 @@ class UnavailabilityEvent:
     generation: int
     state: EventState
     answer: MaintenanceAnswer | None
+    newcomers: Newcomers | None = None

@@ -51,19 +51,22 @@ def may_begin(ground: MaintenanceGround, *, behind: int | None = None) -> Mainte
 
     A queued answer has no position yet. Its `begins_at` is known only if it waits for other maintenance to end.
     """
-    touched = np.flatnonzero(ground.asked)
-    if not len(touched):
+    new = np.flatnonzero(ground.asked)
+    if not len(new):
         return MaintenanceAnswer(
             verdict=_NOW,
             reason=MaintenanceReason.ALLOWED,
             message="it takes out no server that is not in maintenance already",
         )
+    own = [event for event in ground.underway if event.unavailability_event_id == ground.of_event]
+    touched = np.union1d(new, [m for event in own for m in event.msbs]).astype(np.int64)
     if len(touched) > 1 and not ground.is_domain:
         names = _list(str(name) for name in ground.msb[touched])
         what = f"it takes servers of {len(touched)} MSBs ({names}); maintenance is of one MSB at a time"
         return MaintenanceAnswer(verdict=_REFUSED, reason=MaintenanceReason.SEVERAL_MSBS, message=what)
     most = maintenance_limit(ground.servers)
-    m = int(touched[np.argmax((ground.asked - most)[touched])])  # of a domain in several MSBs, the one with most of it
+    then = ground.in_maintenance + ground.asked
+    m = int(new[np.argmax((ground.asked - most)[new])])  # of a domain in several MSBs, the one with most of it
     asked = int(ground.asked[m])
     of_all = f"of the {ground.servers[m]} servers of {ground.msb[m]}"
     if asked > most[m]:
@@ -81,17 +84,14 @@ def may_begin(ground: MaintenanceGround, *, behind: int | None = None) -> Mainte
             reason=MaintenanceReason.MSB_DOWN,
             message=what + "while {} MSB is down".format("another" if alone else "an"),
         )
-    elsewhere = [event for event in ground.underway if event.msbs - alone]
+    elsewhere = [event for event in ground.underway if event not in own and event.msbs - alone]
     if elsewhere:
         what = f"it waits until maintenance of {_list(_msbs_of(ground, elsewhere, but=alone))} ends: "
         what += "one MSB at a time" if alone else "a domain in several MSBs is drained alone"
         return _waits(MaintenanceReason.OTHER_MSB, what, elsewhere)
-    if ground.in_maintenance[m] + asked > most[m]:
-        what = (
-            f"it waits, because {ground.in_maintenance[m]} {of_all} are in maintenance already, and at most {most[m]} "
-        )
-        here = [event for event in ground.underway if m in event.msbs]
-        return _waits(MaintenanceReason.QUARTER_IN_USE, what + f"(a quarter) may be; it takes {asked}", here)
+    m = int(new[np.argmax((then - most)[new])])  # for newcomers there is maintenance in each MSB of their event
+    if then[m] > most[m]:
+        return _quarter_in_use(ground, m, int(most[m]))
     missing = ground.granted_rru - (ground.held_rru - ground.gone_rru)
     rows = np.flatnonzero(missing > ROUNDING * np.maximum(ground.granted_rru, ground.held_rru))
     if len(rows):
@@ -102,8 +102,8 @@ def may_begin(ground: MaintenanceGround, *, behind: int | None = None) -> Mainte
         return MaintenanceAnswer(
             verdict=_REFUSED, reason=MaintenanceReason.WOULD_BE_SHORT, message=what, short_rru=short
         )
-    if not alone:
-        of_all = f"servers of {len(touched)} MSBs, at most a quarter of each"
+    if len(new) > 1:
+        of_all = f"servers of {len(new)} MSBs, at most a quarter of each"
         asked = int(ground.asked.sum())
     return MaintenanceAnswer(
         verdict=_NOW, reason=MaintenanceReason.ALLOWED, message=f"it takes {asked} {of_all}, and breaks no promise"
@@ -139,6 +139,16 @@ def _waits(reason: MaintenanceReason, message: str, events: list[Underway]) -> M
     ends = [event.ends_at for event in events if event.ends_at is not None]
     begins_at: datetime | None = max(ends) if len(ends) == len(events) and ends else None
     return MaintenanceAnswer(verdict=_QUEUED, reason=reason, message=message, waits_for=ids, begins_at=begins_at)
+
+
+def _quarter_in_use(ground: MaintenanceGround, m: int, most: int) -> MaintenanceAnswer:
+    """Return the answer to a request that takes more servers of the MSB `m` than others leave of its quarter."""
+    what = (
+        f"it waits, because {ground.in_maintenance[m]} of the {ground.servers[m]} servers of {ground.msb[m]} are in "
+        f"maintenance already, and at most {most} (a quarter) may be; it takes {ground.asked[m]}"
+    )
+    here = [event for event in ground.underway if m in event.msbs]
+    return _waits(MaintenanceReason.QUARTER_IN_USE, what, here)
 
 
 def _msbs_of(ground: MaintenanceGround, events: list[Underway], *, but: set[int]) -> list[str]:

@@ -23,9 +23,7 @@ from libs.store.fleet.unavailability_events import (
     settle_event,
 )
 from libs.store.platform.database import Transaction
-
-ACTOR = "broker.maintenance"
-"""The actor of a change of state in the audit trail."""
+from services.broker.ask_for_newcomers import ACTOR, ask_for_newcomers
 
 
 class MaintenanceRefused(Exception):
@@ -55,12 +53,14 @@ class MaintenanceRequest:
 
 
 def ask_queue(tx: Transaction, region_id: int, *, now: datetime) -> int:
-    """Begin and end events that are due, and ask the rules about the events that wait, in the order of their requests.
+    """Begin and end events that are due. Ask the rules about the servers that entered maintenance under way, and then
+    about the events that wait, in the order of their requests.
 
     The first event that must wait blocks the events behind it. Return the number of servers that became available or
     unavailable. Idempotent: a repetition writes nothing.
     """
     changed = refresh_unavailability(tx, region_id, now=now)  # takes the lock of the region's events
+    changed += ask_for_newcomers(tx, region_id, now=now)
     waiting: list[UnavailabilityEvent] = []
     for event in list_asking(tx, region_id, now=now):
         answer = _answer(tx, region_id, event, waiting, now)

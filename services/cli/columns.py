@@ -76,6 +76,8 @@ COLUMNS: dict[Noun, dict[str, str]] = {
         "STATE": "state",
         "PLACE": "answer.position",
         "BEGINS": "answer.begins_at",
+        "LATER SERVERS": "newcomers.servers",
+        "THEY WAIT": "newcomers.answer.message",
     },
     Noun.RETIREMENTS: {
         "ID": "retirement_id",

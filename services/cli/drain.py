@@ -63,7 +63,10 @@ def drain(
         else:
             say(f"{place} {_WOULD[answer['verdict']]}{_when(answer)}: {answer['message']}")
         return
-    also = [str(event["unavailability_event_id"]) for event in open_events(client, region, "planned", where, which)]
+    there = open_events(client, region, "planned", where, which)
+    for one in there:
+        _note_newcomers(one)  # before the request: a refusal ends the command
+    also = [str(one["unavailability_event_id"]) for one in there]
     event = client.post(EVENTS, body)
     if also:
         note(f"{place} is also asked for by event {', '.join(also)}; --end ends all of them")
@@ -90,6 +93,14 @@ def _told(event: Json) -> str:
             return f"is allowed by override, from {text_of(event['starts_at'])}, though {answer['message']}"
         case _:
             return "has begun; its servers go on counting"
+
+
+def _note_newcomers(event: Json) -> None:
+    """Say how many servers came after the event was allowed, and why it does not take them."""
+    later = event["newcomers"]
+    if later is not None:
+        which = f"{later['servers']} server{'s' * (later['servers'] != 1)} that came later"
+        note(f"event {event['unavailability_event_id']} does not take {which}: {later['answer']['message']}")
 
 
 def _when(answer: Json) -> str:

@@ -17,7 +17,7 @@ from libs.domain.maintenance import MaintenanceGround, Underway
 from libs.domain.unavailability import UnavailabilityScope
 from libs.store.capacity.coverage import coverage_query
 from libs.store.capacity.ungranted import GRANTED_RRU
-from libs.store.fleet.servers_hit import servers_hit
+from libs.store.fleet.servers_hit import COVERED, servers_hit
 from libs.store.platform.database import Transaction
 
 _WITHIN: dict[str, str] = {
@@ -31,13 +31,13 @@ _WITHIN_DOMAIN = "servers.server_id IN (SELECT server_id FROM server_domains WHE
 
 _BEGUN = f"""
     begun AS (
-        SELECT unavailability_event_id, server_id, rack_id, msb_id, datacenter_id, domain_id, ends_at
+        SELECT unavailability_event_id, server_id, rack_id, msb_id, datacenter_id, domain_id, ends_at, covers_revision
         FROM unavailability_events
         WHERE region_id = :region_id AND ended_at IS NULL AND kind = 'planned' AND state = 'allowed'
           AND starts_at <= :now
-    ), {servers_hit("begun", "unavailability_event_id", "ends_at")}"""
+    ), {servers_hit("begun", "unavailability_event_id", "ends_at", "covers_revision")}"""
 _PER_MSB = """
-    WITH {begun}, maintained AS (SELECT DISTINCT server_id FROM hit)
+    WITH {begun}, maintained AS (SELECT DISTINCT server_id FROM hit WHERE {covered})
     SELECT msbs.msb_id, msbs.name, count(*) AS servers, count(maintained.server_id) AS in_maintenance,
            count(*) FILTER (WHERE unavailability = 'unplanned') AS down,
            count(*) FILTER (WHERE {within} AND maintained.server_id IS NULL) AS asked
@@ -49,7 +49,14 @@ _UNDERWAY = f"""
     WITH {_BEGUN}
     SELECT DISTINCT unavailability_event_id, ends_at, msb_id
     FROM hit JOIN servers USING (server_id) JOIN racks USING (rack_id)
-    WHERE decommissioned_at IS NULL ORDER BY 1, 3"""
+    WHERE {COVERED} AND decommissioned_at IS NULL ORDER BY 1, 3"""
+# The newcomers of each event: servers that it does not take, because it was allowed before they got their place. Those
+# that are in other maintenance do not count.
+_NEWCOMERS = f"""
+    WITH {_BEGUN}, maintained AS (SELECT DISTINCT server_id FROM hit WHERE {COVERED})
+    SELECT unavailability_event_id, count(*) FILTER (WHERE maintained.server_id IS NULL) AS servers
+    FROM hit JOIN servers USING (server_id) LEFT JOIN maintained USING (server_id)
+    WHERE NOT ({COVERED}) AND decommissioned_at IS NULL GROUP BY 1"""
 # `held` is that of a reservation's status. A server that a running move takes away is as good as gone. Of RRU and of
 # resources, which count as shares of the capacity, the measure counts of which least would be left.
 _RESERVATIONS = """
@@ -83,17 +90,20 @@ _RESERVATIONS = """
     FROM measured JOIN wanted USING (reservation_id) ORDER BY reservation_id, total_rru - gone_rru"""
 
 
-def load_ground(tx: Transaction, region_id: int, scope: str, scope_id: int, *, now: datetime) -> MaintenanceGround:
+def load_ground(
+    tx: Transaction, region_id: int, scope: str, scope_id: int, *, now: datetime, of_event: int | None = None
+) -> MaintenanceGround:
     """Return the data that decide whether planned maintenance of the scope `scope_id` may begin at `now`: the state of
     each MSB, maintenance under way, and the reservations that would lose servers.
 
-    scope   a value of UnavailabilityScope, or a further kind of domain
+    scope      a value of UnavailabilityScope, or a further kind of domain
+    of_event   the event of this scope that asks for its newcomers; None: a request of its own asks
 
     The caller must refresh the unavailability of servers first. One scan reads all servers of the region.
     """
     values = {"region_id": region_id, "scope_id": scope_id, "now": now}
     within = _WITHIN.get(scope, _WITHIN_DOMAIN)
-    msbs = tx.execute(sa.text(_PER_MSB.format(begun=_BEGUN, within=within)), values).all()
+    msbs = tx.execute(sa.text(_PER_MSB.format(begun=_BEGUN, covered=COVERED, within=within)), values).all()
     query = _RESERVATIONS.format(within=within, coverage=coverage_query("held"), granted=GRANTED_RRU)
     held = tx.execute(sa.text(query), {"region_id": region_id, "scope_id": scope_id}).all()
     return MaintenanceGround(
@@ -103,12 +113,22 @@ def load_ground(tx: Transaction, region_id: int, scope: str, scope_id: int, *, n
         down=_ints(msbs, "down"),
         asked=_ints(msbs, "asked"),
         underway=_underway(tx, region_id, {row.msb_id: m for m, row in enumerate(msbs)}, now),
+        of_event=of_event,
         is_domain=scope not in _WITHIN,
         reservation=_names(held, "name"),
         granted_rru=_floats(held, "granted_rru"),
         held_rru=_floats(held, "total_rru"),
         gone_rru=_floats(held, "gone_rru"),
     )
+
+
+def count_newcomers(tx: Transaction, region_id: int, *, now: datetime) -> dict[int, int]:
+    """Return the planned events under way that have newcomers, and how many of these are in no maintenance.
+
+    The cost grows with the servers in the scopes of these events.
+    """
+    found = tx.execute(sa.text(_NEWCOMERS), {"region_id": region_id, "now": now})
+    return {row.unavailability_event_id: row.servers for row in found}
 
 
 def _underway(tx: Transaction, region_id: int, rows: dict[int, int], now: datetime) -> tuple[Underway, ...]:

@@ -15,6 +15,7 @@ from libs.store.fleet.imports import StaleImport, decide_import, load_import, lo
 from libs.store.fleet.inventory_snapshot import IMPORTED
 from libs.store.fleet.regions import load_region
 from libs.store.fleet.retirements import finish_retirements
+from libs.store.fleet.servers_hit import NEXT_REVISION
 from libs.store.fleet.unavailability_events import lock_events, refresh_unavailability
 from libs.store.platform.database import Transaction
 
@@ -46,7 +47,7 @@ _PLACES = (
 # The items with the ids of their places. An item is absent if its rack or MSB has another parent by now.
 _PLACED = f"""
     placed AS (
-        SELECT items.*, rack_id, hardware_type_id FROM (SELECT * {_ITEMS}) AS items
+        SELECT items.*, rack_id, msbs.msb_id, hardware_type_id FROM (SELECT * {_ITEMS}) AS items
         JOIN racks ON racks.region_id = :region_id AND racks.name = rack
         JOIN msbs ON msbs.msb_id = racks.msb_id AND msbs.name = msb
         JOIN datacenters ON datacenters.datacenter_id = msbs.datacenter_id AND datacenters.name = datacenter
@@ -54,12 +55,16 @@ _PLACED = f"""
     )"""
 _ADD = f"""
     WITH {_PLACED}
-    INSERT INTO servers (region_id, name, rack_id, hardware_type_id)
-    SELECT :region_id, server, rack_id, hardware_type_id FROM placed WHERE action = 'add' ORDER BY item_index"""
+    INSERT INTO servers (region_id, name, rack_id, hardware_type_id, rack_revision, msb_revision)
+    SELECT :region_id, server, rack_id, hardware_type_id, :revision, :revision FROM placed
+    WHERE action = 'add' ORDER BY item_index"""
 _CHANGE = f"""
     WITH {_PLACED}
-    UPDATE servers SET rack_id = placed.rack_id, hardware_type_id = placed.hardware_type_id FROM placed
-    WHERE placed.action = 'change' AND servers.server_id = placed.server_id"""
+    UPDATE servers SET rack_id = placed.rack_id, hardware_type_id = placed.hardware_type_id,
+        rack_revision = CASE WHEN servers.rack_id = placed.rack_id THEN rack_revision ELSE :revision END,
+        msb_revision = CASE WHEN racks.msb_id = placed.msb_id THEN msb_revision ELSE :revision END
+    FROM placed, racks
+    WHERE placed.action = 'change' AND servers.server_id = placed.server_id AND racks.rack_id = servers.rack_id"""
 # Only the kinds in which the list and the region differ.
 _SAID = """
     SELECT action, server, server_id, said.key AS kind, said.value AS name
@@ -74,8 +79,8 @@ _LEAVE_DOMAINS = f"""
     DELETE FROM server_domains USING ({_SAID}) AS said
     WHERE server_domains.server_id = said.server_id AND server_domains.kind = said.kind"""
 _ENTER_DOMAINS = f"""
-    INSERT INTO server_domains (region_id, server_id, kind, domain_id)
-    SELECT :region_id, servers.server_id, domains.kind, domain_id FROM ({_SAID}) AS said
+    INSERT INTO server_domains (region_id, server_id, kind, domain_id, domain_revision)
+    SELECT :region_id, servers.server_id, domains.kind, domain_id, :revision FROM ({_SAID}) AS said
     JOIN servers ON servers.region_id = :region_id AND servers.name = said.server AND decommissioned_at IS NULL
     JOIN domains ON domains.region_id = :region_id AND domains.kind = said.kind AND domains.name = said.name"""
 # Domains stand in a table of their own, and a plan that knows other ones must not bind the server.
@@ -109,7 +114,8 @@ _RETIRE = """
 def confirm_import(tx: Transaction, region_name: str, import_id: int, *, actor: str, now: datetime) -> Import:
     """Apply the items of an import. A confirmed import stays as it is.
 
-    New servers are free. A server that retires leaves at once if it is empty. Otherwise it leaves once other servers
+    New servers are free. Maintenance under way does not take the servers that enter its scope: it must ask for them
+    first. A server that retires leaves at once if it is empty. Otherwise it leaves once other servers
     cover its reservation.
 
     Raises NotFound. Raises StaleImport in these cases: the import was discarded; a server changed since; the name of a
@@ -127,6 +133,7 @@ def confirm_import(tx: Transaction, region_name: str, import_id: int, *, actor: 
         return tx.execute(sa.text(statement), values).rowcount
 
     lock_events(tx, region_id)  # one import at a time; and events before servers, as in every change of unavailability
+    values["revision"] = tx.execute(sa.text(f"SELECT {NEXT_REVISION}")).scalar_one()
     run(_LOCK)
     _require_unchanged(tx, import_id, values)
     types = list(tx.execute(sa.text(_TYPES), values).scalars())

@@ -1,4 +1,4 @@
-"""Convert answers to requests for maintenance to and from the JSON in `unavailability_events.answer`."""
+"""Convert answers to requests for maintenance to and from the JSON in `unavailability_events`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from libs.domain.maintenance import MaintenanceAnswer, MaintenanceReason, MaintenanceVerdict
+from libs.domain.maintenance import MaintenanceAnswer, MaintenanceReason, MaintenanceVerdict, Newcomers
 
 
 def answer_to_json(answer: MaintenanceAnswer) -> dict[str, object]:
@@ -26,3 +26,13 @@ def answer_from_json(found: Mapping[str, Any]) -> MaintenanceAnswer:
         "begins_at": None if begins_at is None else datetime.fromisoformat(begins_at),
     }
     return MaintenanceAnswer(**{**found, **fields})
+
+
+def newcomers_to_json(newcomers: Newcomers) -> dict[str, object]:
+    """Return the newcomers as a JSON object."""
+    return {"servers": newcomers.servers, "answer": answer_to_json(newcomers.answer)}
+
+
+def newcomers_from_json(found: Mapping[str, Any]) -> Newcomers:
+    """Return the newcomers that newcomers_to_json wrote."""
+    return Newcomers(servers=found["servers"], answer=answer_from_json(found["answer"]))

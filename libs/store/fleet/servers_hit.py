@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+COVERED = "revision <= covers_revision"
+"""SQL condition on a row of `hit` of a planned event that carries `covers_revision`: the event was allowed for the
+server. A server that has got its place since is a newcomer, and the event does not take it.
+"""
+NEXT_REVISION = "nextval('place_revisions')"
+"""SQL expression of a revision above all others. The lock of a region's events puts those of the region in order."""
+
 
 def servers_hit(events: str, *columns: str, among: str = "") -> str:
     """Return CTEs. The last one, `hit`, has a row for each event and each server in its scope, in the fleet or not.
 
     Its columns are `server_id` and those of the event. `with_place` marks events of a whole MSB or datacenter.
-    `event_domain_id` is the domain of an event of a further kind, and null otherwise.
+    `event_domain_id` is the domain of an event of a further kind, and null otherwise. `revision` is that since which
+    the server is in the scope, and 0 for an event of the server itself.
 
     events    name of a CTE of events; it has the ids of their scopes and `columns`
     columns   columns of `events` to carry
@@ -28,11 +36,12 @@ def servers_hit(events: str, *columns: str, among: str = "") -> str:
         UNION ALL SELECT racks.rack_id{carried}, true FROM {events} JOIN msbs USING (datacenter_id)
             JOIN racks ON racks.msb_id = msbs.msb_id
     ), hit AS (
-        SELECT server_id{carried}, false AS with_place, NULL::bigint AS event_domain_id
+        SELECT server_id{carried}, false AS with_place, NULL::bigint AS event_domain_id, 0 AS revision
             FROM {events} WHERE server_id IS NOT NULL
-        UNION ALL SELECT servers.server_id{of_rack}, with_place, NULL
+        UNION ALL SELECT servers.server_id{of_rack}, with_place, NULL,
+                CASE WHEN with_place THEN msb_revision ELSE rack_revision END
             FROM hit_racks JOIN servers USING (rack_id){kept}
-        UNION ALL SELECT server_domains.server_id{carried}, false, domain_id
+        UNION ALL SELECT server_domains.server_id{carried}, false, domain_id, domain_revision
             FROM {events} JOIN server_domains USING (domain_id){in_domains}
     )"""
 

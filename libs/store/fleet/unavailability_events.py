@@ -6,20 +6,25 @@ event computes it again for all servers of open events. No other code writes it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
 
-from libs.domain.maintenance import MaintenanceAnswer
+from libs.domain.maintenance import MaintenanceAnswer, Newcomers
 from libs.domain.page import Page
 from libs.domain.unavailability import EventState, Unavailability, UnavailabilityEvent, UnavailabilityScope
 from libs.reconcile.errors import StaleGeneration
 from libs.reconcile.jobs import DRAW_REPLACEMENTS
-from libs.store.fleet.maintenance_answers import answer_from_json, answer_to_json
+from libs.store.fleet.maintenance_answers import (
+    answer_from_json,
+    answer_to_json,
+    newcomers_from_json,
+    newcomers_to_json,
+)
 from libs.store.fleet.regions import load_region
-from libs.store.fleet.servers_hit import servers_hit
+from libs.store.fleet.servers_hit import COVERED, NEXT_REVISION, servers_hit
 from libs.store.platform import audit
 from libs.store.platform.database import Transaction
 from libs.store.platform.jobs import enqueue
@@ -39,10 +44,10 @@ DOMAIN = "domain"
 # The cost grows with the number of servers that are or become unavailable, not with the fleet.
 _REFRESH = f"""
     WITH open AS (
-        SELECT server_id, rack_id, msb_id, datacenter_id, domain_id, kind FROM unavailability_events
+        SELECT server_id, rack_id, msb_id, datacenter_id, domain_id, kind, covers_revision FROM unavailability_events
         WHERE region_id = :region_id AND ended_at IS NULL AND starts_at <= :now AND state = 'allowed'
-    ), {servers_hit("open", "kind")}, hit_or_not AS (
-        SELECT server_id, kind FROM hit
+    ), {servers_hit("open", "kind", "covers_revision")}, hit_or_not AS (
+        SELECT server_id, kind FROM hit WHERE kind = 'unplanned' OR {COVERED}
         UNION ALL SELECT server_id, 'none' FROM servers WHERE region_id = :region_id AND unavailability <> 'none'
     ), worst AS (
         SELECT server_id, CASE WHEN bool_or(kind = 'unplanned') THEN 'unplanned'
@@ -119,7 +124,8 @@ def open_event(
     stored, key = (scope, _SCOPES[UnavailabilityScope(scope)][1]) if is_place else (DOMAIN, "domain_id")
     values = {"region_id": region_id, "scope": stored, key: scope_id, "kind": kind.value, "reason": reason}
     asked = {"state": state.value, "answer": None if answer is None else answer_to_json(answer)}
-    insert = _events.insert().values(**values, **asked, starts_at=starts_at, ends_at=ends_at)
+    covers = sa.text(NEXT_REVISION)
+    insert = _events.insert().values(**values, **asked, covers_revision=covers, starts_at=starts_at, ends_at=ends_at)
     event_id = tx.execute(insert.returning(_events.c.unavailability_event_id)).scalar_one()
     refresh_unavailability(tx, region_id, now=now)
     event = load_event(tx, event_id)
@@ -168,17 +174,43 @@ def settle_event(
     if state is EventState.REFUSED:
         values["ended_at"] = now
     waited = event.state in (EventState.QUEUED, EventState.AWAITING_APPROVAL) and now > event.starts_at
+    if state is EventState.ALLOWED and event.state is not EventState.AWAITING_APPROVAL:
+        values["covers_revision"] = sa.text(NEXT_REVISION)  # an approval is of the servers for which it was asked
     if state is EventState.ALLOWED and waited and event.ends_at is not None:
         values["ends_at"] = event.ends_at + (now - event.starts_at)
-    event_id = event.unavailability_event_id
-    as_read = (_events.c.generation == event.generation, _events.c.ended_at.is_(None))
-    written = sa.update(_events).where(_events.c.unavailability_event_id == event_id, *as_read).values(values)
-    if tx.execute(written).rowcount == 0:
-        found = load_event(tx, event_id).generation
-        raise StaleGeneration("unavailability event", event_id, expected=event.generation, found=found)
+    _swap(tx, event, values)
     if state is not event.state:
         after = {"state": state.value} | ({} if answer is None else {"answer": answer.message})
         _audit(tx, event, state.value, actor, now, after)
+
+
+def settle_newcomers(
+    tx: Transaction,
+    event: UnavailabilityEvent,
+    newcomers: Newcomers | None,
+    *,
+    covers: bool,
+    actor: str,
+    now: datetime,
+) -> None:
+    """Write whether the newcomers of maintenance under way wait. Write nothing if all is as before.
+
+    newcomers   those of now, with the answer to them; None: there are none
+    covers      from now on the event takes them, and all other servers that are in its scope now
+
+    The caller must hold the lock of the region's events and, if `covers`, refresh the unavailability. Raises
+    StaleGeneration unless the stored event is still open and at the generation of `event`.
+    """
+    waiting = None if covers else newcomers
+    if not covers and waiting == event.newcomers:
+        return
+    values: dict[str, object] = {"newcomers": None if waiting is None else newcomers_to_json(waiting)}
+    if covers:
+        values["covers_revision"] = sa.text(NEXT_REVISION)
+    _swap(tx, event, values)
+    if covers and newcomers is not None:
+        after = {"newcomers": newcomers.servers, "answer": newcomers.answer.message}
+        _audit(tx, event, "extend", actor, now, after)
 
 
 def end_event(
@@ -256,6 +288,13 @@ def list_asking(tx: Transaction, region_id: int, *, now: datetime) -> list[Unava
     return [_event(row) for row in tx.execute(query.order_by(_events.c.unavailability_event_id)).mappings()]
 
 
+def list_joined(tx: Transaction, region_id: int, ids: Collection[int]) -> list[UnavailabilityEvent]:
+    """Return the open events `ids` of a region, and those of which newcomers wait. The order is the order of asking."""
+    known = sa.or_(_events.c.unavailability_event_id.in_(ids), _events.c.newcomers.is_not(None))
+    query = _SELECT.where(_events.c.region_id == region_id, _events.c.ended_at.is_(None), known)
+    return [_event(row) for row in tx.execute(query.order_by(_events.c.unavailability_event_id)).mappings()]
+
+
 def lock_events(tx: Transaction, region_id: int) -> None:
     """Lock the events of a region until the transaction ends. Without the lock, two concurrent writers would not see
     each other's events.
@@ -280,6 +319,7 @@ _SELECT = (
         _events.c.generation,
         _events.c.state,
         _events.c.answer,
+        _events.c.newcomers,
     )
     .join(regions, regions.c.region_id == _events.c.region_id)
     .outerjoin(servers, servers.c.server_id == _events.c.server_id)
@@ -290,10 +330,22 @@ _SELECT = (
 )
 
 
+def _swap(tx: Transaction, event: UnavailabilityEvent, values: Mapping[str, object]) -> None:
+    """Change the stored event. Raises StaleGeneration unless it is still open and at the generation of `event`."""
+    event_id = event.unavailability_event_id
+    as_read = (_events.c.generation == event.generation, _events.c.ended_at.is_(None))
+    written = sa.update(_events).where(_events.c.unavailability_event_id == event_id, *as_read).values(values)
+    if tx.execute(written).rowcount == 0:
+        found = load_event(tx, event_id).generation
+        raise StaleGeneration("unavailability event", event_id, expected=event.generation, found=found)
+
+
 def _event(row: Mapping[Any, Any]) -> UnavailabilityEvent:
     states = {"kind": Unavailability(row["kind"]), "state": EventState(row["state"])}
     answer = None if row["answer"] is None else answer_from_json(row["answer"])
-    return UnavailabilityEvent(**{**row, **states, "answer": answer})
+    waits = row["newcomers"] is not None and row["ended_at"] is None
+    newcomers = newcomers_from_json(row["newcomers"]) if waits else None
+    return UnavailabilityEvent(**{**row, **states, "answer": answer, "newcomers": newcomers})
 
 
 def _audit(

@@ -50,6 +50,11 @@ def generation() -> sa.Column[int]:
     return sa.Column("generation", sa.BigInteger, nullable=False, server_default=sa.text("1"))
 
 
+def revision(name: str) -> sa.Column[int]:
+    """Return a column of revisions of places, which the sequence `place_revisions` counts. 0: of before the first."""
+    return sa.Column(name, sa.BigInteger, nullable=False, server_default=sa.text("0"))
+
+
 def one_of(column: str, *values: str) -> sa.CheckConstraint:
     """Return a check that the column has one of these values."""
     listed = ", ".join(f"'{v}'" for v in values)

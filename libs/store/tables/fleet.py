@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from libs.store.tables.columns import at, generation, json, key, metadata, one_of, ref, text
+from libs.store.tables.columns import at, generation, json, key, metadata, one_of, ref, revision, text
 
 regions = sa.Table(
     "regions",
@@ -76,6 +76,7 @@ server_domains = sa.Table(
     sa.Column("server_id", sa.BigInteger, primary_key=True),
     sa.Column("kind", sa.Text, primary_key=True),
     sa.Column("domain_id", sa.BigInteger, nullable=False),
+    revision("domain_revision"),
     sa.ForeignKeyConstraint(["region_id", "server_id"], ["servers.region_id", "servers.server_id"]),
     sa.ForeignKeyConstraint(
         ["region_id", "kind", "domain_id"], ["domains.region_id", "domains.kind", "domains.domain_id"]
@@ -145,6 +146,9 @@ servers = sa.Table(
     text("unavailability", default="none"),
     generation(),
     at("decommissioned_at", nullable=True),
+    # Since which revisions it stands in its rack, and in its MSB.
+    revision("rack_revision"),
+    revision("msb_revision"),
     sa.UniqueConstraint("region_id", "server_id"),
     sa.ForeignKeyConstraint(["region_id", "rack_id"], ["racks.region_id", "racks.rack_id"]),
     sa.ForeignKeyConstraint(
@@ -218,6 +222,10 @@ unavailability_events = sa.Table(
     text("state", default="allowed"),
     json("answer", nullable=True),
     sa.Column("domain_id", sa.BigInteger, nullable=True),
+    # Of a planned event: it takes the servers that have their place since this revision or an earlier one.
+    revision("covers_revision"),
+    # Of a planned event: how many later servers wait to be taken, and the answer to them.
+    json("newcomers", nullable=True),
     one_of("scope", "server", "rack", "msb", "datacenter", "domain"),
     one_of("kind", "planned", "unplanned"),
     one_of("state", "announced", "queued", "awaiting_approval", "allowed", "refused"),

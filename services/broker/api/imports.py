@@ -26,6 +26,7 @@ from libs.store.fleet.imports import (
     propose_import,
 )
 from libs.store.fleet.inventory_snapshot import load_known_servers
+from libs.store.fleet.regions import load_region
 from libs.store.platform.database import Transaction
 from libs.web.auth import Asking, require
 from libs.web.bad_files import bad_files
@@ -37,6 +38,7 @@ from libs.web.model import ID_MAX, PageOf, ResponseModel
 from libs.web.openapi import headers, problems
 from libs.web.problems import FieldError, Problem, invalid
 from services.broker.api.regions import RegionName
+from services.broker.ask_maintenance import ask_queue
 
 router = APIRouter(prefix="/v1/regions/{region}/imports", tags=["imports"])
 LIST_BYTES_MAX = 100_000_000
@@ -184,10 +186,14 @@ def post_confirm(
     region: RegionName, import_id: ImportId, write: Write, principal: Asking, context: Context
 ) -> Response:
     """Apply the proposal exactly, or change nothing. Answer 409 if the import rests on data that has changed since."""
-    return _decide(
-        write,
-        lambda tx: confirm_import(tx, region, import_id, actor=principal.name, now=context.clock.now()),
-    )
+
+    def confirm(tx: Transaction) -> Import:
+        now = context.clock.now()
+        found = confirm_import(tx, region, import_id, actor=principal.name, now=now)
+        ask_queue(tx, load_region(tx, region).region_id, now=now)  # for servers that entered maintenance under way
+        return found
+
+    return _decide(write, confirm)
 
 
 @router.post(

@@ -27,3 +27,10 @@ class MaintenanceAnswerOut(ResponseModel):
     def of(cls, answer: MaintenanceAnswer) -> MaintenanceAnswerOut:
         """Return the answer as clients see it."""
         return cls.model_validate(answer)
+
+
+class NewcomersOut(ResponseModel):
+    """Servers that an import brought into maintenance after it was allowed. They go on working until they may join."""
+
+    servers: int = Field(description="How many of them are in no maintenance")
+    answer: MaintenanceAnswerOut = Field(description="Of the rules, to a request for them; it is asked each minute")

@@ -26,7 +26,7 @@ from libs.web.openapi import headers, problems
 from libs.web.past import past_error
 from libs.web.problems import FieldError, Problem, invalid
 from libs.web.reasons import GivenReason
-from services.broker.api.maintenance_out import MaintenanceAnswerOut
+from services.broker.api.maintenance_out import MaintenanceAnswerOut, NewcomersOut
 from services.broker.ask_maintenance import (
     MaintenanceRefused,
     MaintenanceRequest,
@@ -79,6 +79,10 @@ class UnavailabilityEventOut(ResponseModel):
     ended_at: datetime | None = Field(description="null while it is open")
     state: EventState = Field(description="Only an allowed event takes effect, from starts_at until it ends")
     answer: MaintenanceAnswerOut | None = Field(description="Of the rules of maintenance; null: it did not ask yet")
+    newcomers: NewcomersOut | None = Field(
+        description="Servers in its scope that it does not take, because they came after it was allowed; null: there "
+        "are none, or it does not take effect"
+    )
     generation: int
 
 

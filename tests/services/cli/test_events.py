@@ -11,7 +11,8 @@ from services.cli.drain import drain
 from services.cli.report_failure import failure
 
 Json = dict[str, Any]
-OPEN = {"unavailability_event_id": 7, "scope": "network_block", "scope_name": "block-03"}
+LATER = {"servers": 3, "answer": {"message": "it waits until msb-02 is up again"}}
+OPEN = {"unavailability_event_id": 7, "scope": "network_block", "scope_name": "block-03", "newcomers": LATER}
 
 
 class Stub:
@@ -72,6 +73,11 @@ def test_open_events_of_exactly_this_place_are_ended(platform: Stub, command: An
     assert platform.sent == [("/v1/unavailability-events/7/end", None)]
     assert "network_block block-03: event 9 has ended" in done.output
     assert f"no open {kind} event" in run(command, "--domain", "zone:z1", "--end").output
+
+
+def test_a_drain_says_which_servers_an_earlier_one_does_not_take(platform: Stub) -> None:
+    again = run(drain, "--domain", "network_block:block-03")
+    assert "event 7 does not take 3 servers that came later: it waits until msb-02 is up again" in again.output
 
 
 @pytest.mark.parametrize(

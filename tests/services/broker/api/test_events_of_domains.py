@@ -1,10 +1,14 @@
 """Report failures and ask for drains of a domain of a further kind, by requests."""
 
+import io
+
 import httpx
 import pytest
 from fastapi.testclient import TestClient
 
 from libs.domain.reservation import ReservationSpec
+from libs.interchange.inventory.inventory import dump_inventory
+from libs.interchange.inventory.servers_csv import load_csv
 from libs.store.platform.database import Database
 from tests.builders.region import region_image
 from tests.builders.stored import stored
@@ -63,6 +67,21 @@ def test_a_drain_of_a_block_is_answered_and_served(operator: TestClient) -> None
     assert (refused.status_code, refused.json()["code"]) == (409, "maintenance_refused")
     assert "Maintenance of network_block block-0 is refused" in refused.json()["detail"]
     assert refused.json()["answer"]["short_rru"] == {"web": 1.0}
+
+
+def test_an_import_says_which_servers_a_drain_does_not_take(operator: TestClient) -> None:
+    drained = send(operator, kind="planned")
+    assert drained.json()["newcomers"] is None
+    head = "server,datacenter,msb,rack,hardware_type,domain:network_block"
+    rows = [f"server-{k:02d},dc-00,msb-00,rack-00,hw-a,block-0" for k in (1, 2, 3)]
+    inventory = dump_inventory(load_csv(io.BytesIO("\n".join([head, *rows]).encode()), "a.csv"))
+    files = {"servers": ("servers.parquet", inventory)}
+    made = operator.post("/v1/regions/west/imports", files=files)
+    assert operator.post(made.headers["Location"] + "/confirm").status_code == 200
+    newcomers = operator.get(drained.headers["Location"]).json()["newcomers"]
+    assert (newcomers["servers"], newcomers["answer"]["reason"]) == (3, "AboveQuarter")
+    assert newcomers["answer"]["message"].startswith("it takes 3 of the 8 servers of msb-00; at most 2")
+    assert down(operator, "planned") == ["server-00", "server-08"]
 
 
 @pytest.mark.parametrize("query", ["", "?dry_run=true"])
