@@ -29,6 +29,7 @@ class MaintenanceReason(StrEnum):
     OTHER_MSB = "OtherMsb"
     QUARTER_IN_USE = "QuarterInUse"
     WOULD_BE_SHORT = "WouldBeShort"
+    TOO_FEW_SPARES = "TooFewSpares"
     NO_SLOT = "NoSlot"
     """Of schedules only: no time is left for it."""
 
@@ -45,6 +46,20 @@ class Underway:
     msbs: frozenset[int]
     """Rows of the event's MSBs in `MaintenanceGround.msb`."""
     ends_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpareServers:
+    """The servers of a hardware type in shared buffers that are not down.
+
+    in_maintenance   those of them in planned maintenance
+    asked            those of the request that are not in maintenance yet
+    """
+
+    hardware_type: str
+    servers: int
+    in_maintenance: int
+    asked: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -64,6 +79,7 @@ class MaintenanceGround:
     held_rru        (R,) RRU   capacity of the servers that are up and have joined
     gone_rru        (R,) RRU   part of `held_rru` in servers of the request, and in servers that a running move takes
                                away
+    spares                     of each hardware type of which the request takes spare servers
     """
 
     msb: Names
@@ -78,6 +94,7 @@ class MaintenanceGround:
     granted_rru: Floats
     held_rru: Floats
     gone_rru: Floats
+    spares: tuple[SpareServers, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

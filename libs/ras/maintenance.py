@@ -22,6 +22,10 @@ from libs.ras.domain_losses import LOST_SHARE
 
 MSB_PARTS = 4
 """At most one MSB_PARTS-th of the servers of an MSB is in planned maintenance at a time (RAS, 3.3.1)."""
+SPARE_PARTS = 2
+"""At most one SPARE_PARTS-th of the spare servers of a hardware type is in planned maintenance at a time. Loans may
+take another quarter (0027), so a quarter can replace lost servers at once.
+"""
 _NAMES_MAX = 10
 
 _NOW, _QUEUED, _REFUSED = MaintenanceVerdict.NOW, MaintenanceVerdict.QUEUED, MaintenanceVerdict.REFUSED
@@ -102,6 +106,9 @@ def may_begin(ground: MaintenanceGround, *, behind: int | None = None) -> Mainte
         return MaintenanceAnswer(
             verdict=_REFUSED, reason=MaintenanceReason.WOULD_BE_SHORT, message=what, short_rru=short
         )
+    few = _too_few_spares(ground)
+    if few is not None:
+        return few
     if len(new) > 1:
         of_all = f"servers of {len(new)} MSBs, at most a quarter of each"
         asked = int(ground.asked.sum())
@@ -149,6 +156,28 @@ def _quarter_in_use(ground: MaintenanceGround, m: int, most: int) -> Maintenance
     )
     here = [event for event in ground.underway if m in event.msbs]
     return _waits(MaintenanceReason.QUARTER_IN_USE, what, here)
+
+
+def _too_few_spares(ground: MaintenanceGround) -> MaintenanceAnswer | None:
+    """Return the answer to a request that leaves too few spare servers of a type; None: it leaves enough.
+
+    One server may always go, as of a small MSB: else the only spare server of a type could not be maintained.
+    """
+    most = {s.hardware_type: max(1, s.servers // SPARE_PARTS) for s in ground.spares}
+    alone = [s for s in ground.spares if s.asked > most[s.hardware_type]]
+    beside = [s for s in ground.spares if s.in_maintenance + s.asked > most[s.hardware_type]]
+    told = _list(
+        f"{s.servers - s.in_maintenance - s.asked} of {s.servers} of {s.hardware_type}, where "
+        f"{s.servers - most[s.hardware_type]} must stay"
+        for s in alone or beside
+    )
+    if alone:
+        what = f"too few spare servers would be left to replace lost ones: {told}"
+        return MaintenanceAnswer(verdict=_REFUSED, reason=MaintenanceReason.TOO_FEW_SPARES, message=what)
+    if beside:
+        what = f"it waits until other maintenance ends, because too few spare servers would be left: {told}"
+        return _waits(MaintenanceReason.TOO_FEW_SPARES, what, list(ground.underway))
+    return None
 
 
 def _msbs_of(ground: MaintenanceGround, events: list[Underway], *, but: set[int]) -> list[str]:

@@ -13,7 +13,7 @@ import numpy as np
 import sqlalchemy as sa
 
 from libs.domain.arrays import Floats, Ints, Names
-from libs.domain.maintenance import MaintenanceGround, Underway
+from libs.domain.maintenance import MaintenanceGround, SpareServers, Underway
 from libs.domain.unavailability import UnavailabilityScope
 from libs.store.capacity.coverage import coverage_query
 from libs.store.capacity.ungranted import GRANTED_RRU
@@ -90,6 +90,18 @@ _RESERVATIONS = """
     FROM measured JOIN wanted USING (reservation_id) ORDER BY reservation_id, total_rru - gone_rru"""
 
 
+# A spare server that replaces a lost one, or is lent, is on its way out.
+_SPARES = """
+    SELECT hardware_types.name AS hardware_type, count(*) AS servers,
+           count(*) FILTER (WHERE unavailability = 'planned') AS in_maintenance,
+           count(*) FILTER (WHERE unavailability = 'none' AND {within}) AS asked
+    FROM reservations JOIN servers ON current_reservation_id = reservation_id JOIN racks USING (rack_id)
+    JOIN hardware_types USING (hardware_type_id)
+    WHERE reservations.region_id = :region_id AND reservations.kind = 'shared_buffer' AND deleted_at IS NULL
+      AND target_reservation_id = reservation_id AND spare_for_reservation_id IS NULL AND unavailability <> 'unplanned'
+    GROUP BY 1 HAVING count(*) FILTER (WHERE unavailability = 'none' AND {within}) > 0 ORDER BY 1"""
+
+
 def load_ground(
     tx: Transaction, region_id: int, scope: str, scope_id: int, *, now: datetime, of_event: int | None = None
 ) -> MaintenanceGround:
@@ -105,7 +117,9 @@ def load_ground(
     within = _WITHIN.get(scope, _WITHIN_DOMAIN)
     msbs = tx.execute(sa.text(_PER_MSB.format(begun=_BEGUN, covered=COVERED, within=within)), values).all()
     query = _RESERVATIONS.format(within=within, coverage=coverage_query("held"), granted=GRANTED_RRU)
-    held = tx.execute(sa.text(query), {"region_id": region_id, "scope_id": scope_id}).all()
+    of_scope = {"region_id": region_id, "scope_id": scope_id}
+    held = tx.execute(sa.text(query), of_scope).all()
+    spares = sa.text(_SPARES.format(within=within))
     return MaintenanceGround(
         msb=_names(msbs, "name"),
         servers=_ints(msbs, "servers"),
@@ -119,6 +133,7 @@ def load_ground(
         granted_rru=_floats(held, "granted_rru"),
         held_rru=_floats(held, "total_rru"),
         gone_rru=_floats(held, "gone_rru"),
+        spares=tuple(SpareServers(**row) for row in tx.execute(spares, of_scope).mappings()),
     )
 
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 import numpy as np
 import pytest
 
-from libs.domain.maintenance import MaintenanceAnswer, MaintenanceGround, Underway
+from libs.domain.maintenance import MaintenanceAnswer, MaintenanceGround, SpareServers, Underway
 from libs.domain.unavailability import EventState, Unavailability, UnavailabilityEvent, UnavailabilityScope
 from libs.ras.maintenance import in_queue, may_begin, waits_behind
 from tests.builders.stored import NOW
@@ -174,6 +174,34 @@ def test_a_reservation_that_is_promised_nothing_lacks_nothing() -> None:
     held, gone = np.array([0.1 + 0.2 + 0.3]), np.array([0.3 + 0.2 + 0.1])
     assert may_begin(replace(ground, held_rru=gone, gone_rru=held)).reason == "Allowed"
     assert may_begin(replace(ground, held_rru=held, gone_rru=gone)).reason == "Allowed"
+
+
+@pytest.mark.parametrize(
+    ("servers", "in_maintenance", "asked", "verdict"),
+    [
+        (1, 0, 1, "now"),  # the only one
+        (2, 1, 1, "queued"),
+        (3, 0, 2, "refused"),
+        (8, 0, 4, "now"),
+        (8, 1, 4, "queued"),
+        (8, 0, 5, "refused"),
+        (9, 4, 5, "refused"),
+    ],
+)
+def test_half_of_the_spare_servers_stay(servers: int, in_maintenance: int, asked: int, verdict: str) -> None:
+    fleet = [Server(0, s == 0, 1 if s == 1 else None, False, -1, 0, False) for s in range(8)]
+    ground, _ = ground_of(fleet, np.zeros(3), 1)
+    enough = SpareServers(hardware_type="hw-b", servers=9, in_maintenance=0, asked=1)
+    spares = SpareServers(hardware_type="hw-a", servers=servers, in_maintenance=in_maintenance, asked=asked)
+    answer = may_begin(replace(ground, spares=(spares, enough)))
+    assert answer.verdict == verdict
+    if verdict != "now":
+        left, stay = servers - in_maintenance - asked, servers - max(1, servers // 2)
+        assert answer.message.endswith(
+            f"left{' to replace lost ones' * (verdict == 'refused')}: {left} of {servers} "
+            f"of hw-a, where {stay} must stay"
+        )
+        assert (answer.reason, answer.waits_for) == ("TooFewSpares", (1,) if verdict == "queued" else ())
 
 
 def test_an_estimate_is_the_latest_known_end() -> None:
