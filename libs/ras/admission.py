@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from libs.assignment import Limits
+from libs.domain.arrays import Bools
 from libs.domain.domain_kind import MSB_KIND, WorstDomain
 from libs.domain.fleet import FREE, FleetSnapshot, TargetPlan
 from libs.domain.guest import number_name, unit_in_words
@@ -71,19 +72,23 @@ def admit(snapshot: FleetSnapshot, reservation: int, *, cancelled: Callable[[], 
         short, off = float(covered.shortfall[reservation]), float(covered.off_affinity[reservation].sum())
         if max(short, off) <= rounding_rru:
             break
-    gained = int(((plan.target == reservation) & (snapshot.servers.target != reservation)).sum())
+    joins = (plan.target == reservation) & (snapshot.servers.target != reservation)
+    gained = int(joins.sum())
     numbers = potential.numbers() | at_most
     numbers |= {"short_rru": short, "off_affinity_rru": off, "free_servers": float(gained)}
     if short > rounding_rru:
+        worst = worst_domain(snapshot, covered, reservation)
+        scarce = scarce_resource(snapshot, covered, reservation)
+        helpful = gained if worst is None or scarce is not None else int((joins & ~_is_in(snapshot, worst)).sum())
         found = describe_shortage(
             snapshot,
             reservation,
             stock=stock_of(snapshot),
             short_rru=short,
-            worst=worst_domain(snapshot, covered, reservation),
-            free_servers=gained,
-            granted_servers=gained,
-            resource=scarce_resource(snapshot, covered, reservation),
+            worst=worst,
+            free_servers=helpful,
+            granted_servers=helpful,
+            resource=scarce,
             names_limits=False,
         )
         numbers |= found.numbers
@@ -122,12 +127,18 @@ def admit(snapshot: FleetSnapshot, reservation: int, *, cancelled: Callable[[], 
         message += f"it holds {'this one' if servers == 1 else 'them'} already."
     lost = int(((snapshot.servers.target == reservation) & (plan.target != reservation)).sum())
     if lost:
-        message += f" {lost} others go back at once."
+        message += " 1 other goes back at once." if lost == 1 else f" {lost} others go back at once."
     # With resources or guests, the surplus is that of the scarcest, scaled to RRU: of no use to who asks for it.
     alone = not resources_in(snapshot.reservations.resources[reservation], snapshot.resources)
     if surplus > rounding_rru and alone and not gained:
         message += f" They give {surplus:.4g} RRU more than it asks for."
     return Verdict(phase="granted", reason="Granted", message=message, numbers=numbers, plan=plan)
+
+
+def _is_in(snapshot: FleetSnapshot, worst: WorstDomain) -> Bools:
+    """Return whether each server lies in that domain, (S,). A shortage counts servers outside of it alone."""
+    loss = next(loss for loss in snapshot.losses if loss.kind == worst.kind)
+    return np.asarray(loss.domains[loss.of] == worst.domain)
 
 
 def _now(coverable_rru: float) -> str:
@@ -215,7 +226,7 @@ def _rejected(snapshot: FleetSnapshot, r: int, p: Potential) -> Verdict:
     least = p.asked_rru * (1 - ROUNDING)
     numbers = p.numbers()
     if has_limits(snapshot, r) and _could(without_limits(snapshot, r), r):
-        ways = ways_out(snapshot, r, lambda other: _could(other, r))
+        ways = ways_out(snapshot, r, lambda other: _could(other, r), at_most=_most_of_all_sizes(snapshot, r, p))
         todo = _either(ways)
         reason = "BeyondHardLimits"
         most = f"{p.most_rru:.6g} of {asked}"
@@ -239,6 +250,16 @@ def _rejected(snapshot: FleetSnapshot, r: int, p: Potential) -> Verdict:
         # Sums say what the region could meet, not solves: each way would take one.
         reason, todo = "BeyondAffinity", f"{_either(ways)} Whole servers may lie a little outside shares that remain."
     return Verdict(phase="rejected", reason=reason, message=f"{message} {todo}", numbers=numbers, plan=None)
+
+
+def _most_of_all_sizes(snapshot: FleetSnapshot, r: int, p: Potential) -> float:
+    """Return the RRU that no smaller request of reservation `r` could exceed either; inf: `p` does not tell.
+
+    A smaller request has smaller shares of MSBs, or the same limits. Yet its datacenter shares, which are bands around
+    the capacity, and a scarce resource may let it have more than the larger one.
+    """
+    has_bands = not np.isnan(snapshot.reservations.affinity_share[r]).all()
+    return np.inf if has_bands or p.scarce is not None else p.most_rru
 
 
 def _either(ways: list[str]) -> str:

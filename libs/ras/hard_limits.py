@@ -18,7 +18,6 @@ Met = Callable[[FleetSnapshot], bool]
 """A function that returns whether a region could give the reservation its capacity."""
 MSB_SHARE_MAX, DATACENTERS = "msb_share_max", "datacenters"
 _TOLERANCE = 1e-9
-_STEPS = 40
 SHOWN = 1000
 """Shares and capacities are shown as whole multiples of 1 / SHOWN, rounded to the side that works."""
 
@@ -105,11 +104,14 @@ def _with(snapshot: FleetSnapshot, r: int, field: str, value: object) -> FleetSn
     return replace(snapshot, reservations=replace(snapshot.reservations, **{field: column}))
 
 
-def ways_out(snapshot: FleetSnapshot, r: int, met: Met) -> list[str]:
+def ways_out(snapshot: FleetSnapshot, r: int, met: Met, *, at_most: float = np.inf) -> list[str]:
     """Return the smallest changes of reservation `r` with which it could have its capacity, each on its own.
 
     A way is one more datacenter, or all; a larger number or share of another limit; all limits gone; or a smaller
-    capacity. `met` must be true of `snapshot` without the hard limits of `r`.
+    capacity. `met` must be true of `snapshot` without the hard limits of `r`. It may take a program of whole numbers,
+    so it is asked a few times for each way.
+
+    at_most   as in `most_met`
     """
     ways = []
     for limit in limits_of(snapshot, r):
@@ -117,19 +119,30 @@ def ways_out(snapshot: FleetSnapshot, r: int, met: Met) -> list[str]:
             ways.append(_way(snapshot, r, limit, met))
     if not ways:
         ways.append("do without these limits")
-    most = most_met(snapshot, r, met)
+    most = most_met(snapshot, r, met, at_most=at_most)
     if most > 0:
         ways.append(f"ask for at most {most:.12g} RRU")
     return ways
 
 
-def most_met(snapshot: FleetSnapshot, r: int, met: Met) -> float:
+def most_met(snapshot: FleetSnapshot, r: int, met: Met, *, at_most: float = np.inf) -> float:
     """Return the largest capacity of reservation `r`, in its RRU, that `met` says is possible; 0: none is. Resources
     stay as asked for.
+
+    at_most   RRU that are known to be the most; it is tried first
     """
-    asked = float(snapshot.reservations.capacity_rru[r])
-    cut = _least(0.0, 1.0, lambda by: met(_with(snapshot, r, "capacity_rru", asked * (1 - by))))
-    return float(np.floor(asked * (1 - cut) * SHOWN)) / SHOWN
+    q, servers = snapshot.reservations, snapshot.servers
+    # All its servers give no more. Without this bound, a capacity of 1e12 RRU would take 50 steps.
+    whole = float(q.rru[r, servers.hardware_type[~servers.leaving]].sum())
+    asked = float(q.capacity_rru[r])
+    high = int(np.floor(min(asked, whole, at_most) * SHOWN * (1 + _TOLERANCE)))
+
+    def is_met(thousandths: int) -> bool:
+        return met(_with(snapshot, r, "capacity_rru", thousandths / SHOWN))
+
+    if high <= 0 or is_met(high):
+        return max(high, 0) / SHOWN
+    return (_first(0, high, lambda step: not is_met(step)) - 1) / SHOWN
 
 
 def _way(snapshot: FleetSnapshot, r: int, limit: HardLimit, met: Met) -> str:
@@ -148,14 +161,13 @@ def _way(snapshot: FleetSnapshot, r: int, limit: HardLimit, met: Met) -> str:
                 return with_share(snapshot, r, share)
             return _with_limit(snapshot, r, limit.column, share)
 
-        share = np.ceil(_least(now, 1.0, lambda share: met(with_value(share))) * SHOWN) / SHOWN
-        return f"raise {limit.name} to {share:.4g}" if share <= 1 else f"do without {limit.name}"
+        if not met(with_value(1.0)):
+            return f"do without {limit.name}"
+        share = _first(int(now * SHOWN), SHOWN, lambda step: met(with_value(step / SHOWN))) / SHOWN
+        return f"raise {limit.name} to {share:.4g}"
     column = limit.column
     low, high = int(q.domain_limits[r][column]), len(snapshot.servers)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if met(_with_limit(snapshot, r, column, middle)) else (middle, high)
-    return f"raise {limit.name} to {high}"
+    return f"raise {limit.name} to {_first(low, high, lambda number: met(_with_limit(snapshot, r, column, number)))}"
 
 
 def broken(snapshot: FleetSnapshot, r: int, target: np.ndarray) -> tuple[int, float]:
@@ -190,13 +202,9 @@ def may_join(snapshot: FleetSnapshot, target: Indices, r: int, rows: NDArray[np.
     return np.asarray(fits)
 
 
-def _least(low: float, high: float, good: Callable[[float], bool]) -> float:
-    """Return about the least number above `low` that is good, by bisection; inf if `high` is not. Good must stay good
-    above.
-    """
-    if not good(high):
-        return np.inf
-    for _ in range(_STEPS):
-        middle = (low + high) / 2
+def _first(low: int, high: int, good: Callable[[int], bool]) -> int:
+    """Return the least whole number above `low` that is good, by bisection. `high` is, and so are all above one."""
+    while high - low > 1:
+        middle = (low + high) // 2
         low, high = (low, middle) if good(middle) else (middle, high)
     return high

@@ -25,6 +25,15 @@ def test_free_servers_are_granted_with_a_plan_that_uses_them():
     assert verdict.numbers["free_servers"] == 3
 
 
+def test_a_server_that_goes_back_is_one_server_in_words():
+    """3 servers of 2 RRU each stand for 2 RRU and the loss of any one MSB: one of them is too many."""
+    servers = [(0, 0, 0), (1, 0, 0), (2, 0, 0)]
+    verdict = one(2, servers, rru=[[2.0]])
+    assert verdict.message == "2 servers cover 2 RRU and the loss of any one MSB; it holds them already. " + (
+        "1 other goes back at once."
+    )
+
+
 def test_a_part_of_a_server_is_one_server_in_words():
     verdict = one(0.3, SPREAD, survives=[False])
     assert verdict.message == "1 server covers 0.3 RRU; the mover brings it."
@@ -143,18 +152,29 @@ def test_hard_limits_leave_fewer_ways_out_of_shares():
 
 
 def test_what_others_hold_degrades_with_numbers_and_touches_nobody():
+    """One free server lies in each of two MSBs. Outside either of them two servers are needed, and one is free."""
     servers = [(0, 0, 1, True), (1, 0, 1), (2, 0, 1), (0, 0), (1, 0)]
     snapshot = region(servers=servers, capacity=[2, 0])
     verdict = admit(snapshot, 0)
     assert (verdict.phase, verdict.reason) == ("degraded", "TooFewFreeServers")
-    assert verdict.message.startswith("Needs at least 3 more hw-0 outside msb-")
-    assert "; 2 free." in verdict.message
+    assert verdict.message.startswith("Needs at least 2 more hw-0 outside msb-")
+    assert "; 1 free." in verdict.message
     assert (verdict.numbers["needed_servers"], verdict.numbers["free_servers"], verdict.numbers["short_rru"]) == (
-        3,
         2,
+        1,
         1,
     )
     assert verdict.plan.target.tolist() == [1, 1, 1, 0, 0]
+
+
+def test_a_refusal_of_far_too_much_names_what_remains_to_the_last_server():
+    """4 MSBs have 10 servers each. The bisection of 1e12 RRU once stopped at 29.8."""
+    snapshot = region(
+        msb_datacenter=(0, 0, 1, 1), servers=[(m, 0) for m in range(4) for _ in range(10)], capacity=[1e12]
+    )
+    verdict = admit(snapshot, 0)
+    assert (verdict.phase, verdict.reason) == ("rejected", "BeyondRegion")
+    assert "Of these 30 RRU remain after the loss of any one MSB. Ask for at most these" in verdict.message
 
 
 def test_nothing_free_degrades():

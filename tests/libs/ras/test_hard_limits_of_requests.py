@@ -5,15 +5,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from libs.domain.domain_limits import DomainLimit
 from libs.domain.plan_changes import NONE
 from libs.domain.policy import RegionPolicy
 from libs.domain.replacement import LossVerdict
 from libs.domain.reservation import ReservationSpec
 from libs.plan_check.committed import check_committed
 from libs.plan_check.replacement import check_replacements
+from libs.ras import admission
 from libs.ras.admission import admit
 from libs.ras.committable_changes import Why, settle
 from libs.ras.explain.deciders import decide
+from libs.ras.hard_limits import most_met
+from libs.ras.largest_possible import potential_of
 from libs.ras.replacement import plan_replacements
 from tests.builders.failures import failures_snapshot, swaps
 from tests.builders.plan_changes import plan_changes, touched
@@ -59,6 +63,31 @@ def test_a_refusal_names_the_smallest_ways_out(capacity, limits, most, ways):
     assert (verdict.phase, verdict.reason) == ("rejected", "BeyondHardLimits")
     assert f"could have {most} of {capacity} RRU" in verdict.message
     assert ways[1:] in verdict.message
+
+
+@pytest.mark.parametrize(("possible", "at_most", "most", "asks"), [(3.25, np.inf, 3.25, 14), (3.25, 3.25, 3.25, 1)])
+def test_the_largest_capacity_takes_few_questions(possible, at_most, most, asks):
+    """Each question may be a program of whole numbers. A region of 800 servers once answered 51 of them in 7 s."""
+    snapshot = region(msb_datacenter=(0,), servers=[(0, 0)] * 20, capacity=[8], survives=[False])
+    asked_for = []
+
+    def met(other):
+        asked_for.append(other.reservations.capacity_rru[0])
+        return asked_for[-1] <= possible
+
+    assert most_met(snapshot, 0, met, at_most=at_most) == most
+    assert len(asked_for) <= asks
+
+
+def test_a_limit_that_lets_nothing_survive_asks_no_smaller_size(monkeypatch):
+    """Servers of one MSB never survive its loss. Only the larger numbers of MSBs are asked."""
+    questions = []
+    monkeypatch.setattr(admission, "potential_of", lambda snapshot, r: questions.append(r) or potential_of(snapshot, r))
+    limit = DomainLimit(kind="msb", domains_max=1)
+    snapshot = region(msb_datacenter=(0, 0, 1, 2), servers=FOUR, capacity=[5], survives=[True], limits=[[limit]])
+    verdict = admit(snapshot, 0)
+    assert "could have 0 of 5 RRU. Raise domains_max of msb to 2." in verdict.message
+    assert len(questions) <= 10
 
 
 def test_what_no_limit_decides_has_its_own_reason():
