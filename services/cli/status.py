@@ -146,7 +146,8 @@ def _held_in_words(now: Json) -> str:
     if now["not_there_yet"]:
         line += f"; {now['not_there_yet']} new or changed and not there yet"
     if now["capacity_lost"]:
-        line += f"; {now['capacity_lost']} lost servers"
+        holds = "holds" if now["capacity_lost"] == 1 else "hold"
+        line += f"; {now['capacity_lost']} lost servers and {holds} less than was granted"
     missing = f"; {now['missing_rru']:,.4g} RRU missing" if now["missing_rru"] else ""
     return f"{line}{missing} (at {text_of(now['watched_until'])})"
 

@@ -8,7 +8,7 @@ from libs.store.capacity.reservation_servers import count_in_use
 from libs.store.platform.database import Database
 from libs.web.solving_slots import solving_slot
 from services.portal.case import load_case, question_of_submission
-from services.portal.end_reservation import freed_words
+from services.portal.end_reservation import freed_servers, freed_words
 from services.portal.judge import Judgement, judge
 from services.portal.submit_requests import Submission
 from services.portal.ways_out import WayOut, ways_out
@@ -23,7 +23,7 @@ def preview(
     """
     if submission.spec is None:
         assert submission.reservation is not None
-        servers = submission.reservation.target.servers
+        servers = freed_servers(submission.reservation)
         with database.snapshot() as tx:
             in_use = count_in_use(tx, submission.reservation.reservation_id)
         message = f"{submission.name} would be deleted: {freed_words(servers, in_use)}."

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from libs.domain.capacity_request import CapacityRequest, CapacityRequestPhase
 from libs.domain.reservation import Reservation
+from libs.domain.words import counted
 from libs.ras.findings import covered_finding
 from libs.store.capacity.capacity_requests import change_phase, list_scheduled_requests, spec_json
 from libs.store.capacity.findings import record_findings
@@ -16,10 +17,15 @@ from libs.store.platform import audit
 from libs.store.platform.database import Transaction
 
 
+def freed_servers(reservation: Reservation) -> int:
+    """Return the number of servers that a deletion frees. The servers of a guest are its host's, and stay with it."""
+    return 0 if reservation.spec.guest_of is not None else reservation.target.servers
+
+
 def freed_words(servers: int, in_use: int) -> str:
     """State how many servers a deletion frees, and how many of them still run containers."""
     using = f"{in_use} of them in use" if in_use else "none of them in use"
-    return f"the mover frees its {servers} servers, {using}" if servers else "it held no server"
+    return f"the mover frees its {counted(servers, 'server')}, {using}" if servers else "no server is freed"
 
 
 def end_reservation(

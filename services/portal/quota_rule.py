@@ -31,8 +31,8 @@ def excess_in_words(quota: Quota, *, asked: float) -> tuple[str, dict[str, float
     less = f"Ask for what may come to hold at most {cost_units(left)}, return" if left > 0 else "Return"
     message = (
         f"{quota.owner} may have {cost_units(quota.limit_cost_units)} in {quota.region}: {quota.used_cost_units:g} "
-        f"are in use{pending}, and this may come to hold {asked:g}, its buffers, shares and servers on their way back "
-        f"included. {less} some, or ask an operator for a larger quota."
+        f"are in use beside this{pending}, and this may come to hold {asked:g}, its buffers, shares and servers on "
+        f"their way back included. {less} some, or ask an operator for a larger quota."
     )
     numbers = {
         "quota_cost_units": quota.limit_cost_units,

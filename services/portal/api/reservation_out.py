@@ -11,10 +11,10 @@ from pydantic import Field
 from libs.domain.finding import Finding
 from libs.domain.guest import unit_in_words
 from libs.domain.readiness import Readiness, ReadinessHistory, readiness_of
-from libs.domain.reservation import Coverage, HeldResource, Reservation, ReservationKind
+from libs.domain.reservation import ROUNDING, Coverage, HeldResource, Reservation, ReservationKind
 from libs.domain.reservation_motion import ReservationMotion
 from libs.domain.reservation_phase import ReservationPhase
-from libs.domain.words import moment
+from libs.domain.words import counted_are, moment
 from libs.store.capacity.reservation_servers import ServerCount
 from libs.web.model import ResponseModel
 from libs.web.motion_out import LoanSummaryOut, UrgentSummaryOut
@@ -235,11 +235,7 @@ def ready_condition(
             loss = " after its worst loss" if held.worst is not None else ""
         before = "It held its promise before and lost servers. " if state is Readiness.CAPACITY_LOST else ""
         message = f"Holds {_scarcest(held, asked, scarce)}{loss}. {before}"
-        if reservation.target.servers:
-            message += f"The targets give {_given(reservation.target, scarce)}: `plimsoll get moves` shows the servers "
-            message += "on their way."
-        else:
-            message += "It has no server by target, so none is on its way."
+        message += _coming(reservation, scarce)
     if granted_rru is not None and state is not Readiness.NOTHING_PROMISED:
         message = f"{message} {_promised(granted_rru, asked)}"
     if motion.urgent is not None:
@@ -252,6 +248,25 @@ def ready_condition(
         observed_generation=reservation.generation,
         last_transition=last.since_at if last is not None and last.readiness.status is state.status else None,
     )
+
+
+def _coming(reservation: Reservation, scarce: HeldResource | None) -> str:
+    """Return what the targets of a reservation give that holds too little, and where the servers that it lacks are."""
+    current, target = reservation.current, reservation.target
+    if not target.servers:
+        return "It has no server by target, so none is on its way."
+    gives = f"The targets give {_given(target, scarce)}"
+    down, maintained = current.unavailable_servers, _is_less(reservation.held, current)
+    if _is_less(current, target) or not (down or maintained):
+        return f"{gives}: `plimsoll get moves` shows the servers on their way."
+    why = [f"{counted_are(down, 'server')} down"] if down else []
+    why += ["some are in maintenance"] if maintained else []
+    where = f"-w region={reservation.region} -w current={reservation.name}"
+    return f"{gives}, and moves bring no more. Of its own, {' and '.join(why)}: `plimsoll get servers {where}`."
+
+
+def _is_less(one: Coverage, other: Coverage) -> bool:
+    return other.total_rru - one.total_rru > ROUNDING * other.total_rru
 
 
 def _promised(granted_rru: float, asked_rru: float) -> str:

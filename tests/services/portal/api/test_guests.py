@@ -54,6 +54,21 @@ def solve(database: Database, tmp_path: Path) -> Callable[[], None]:
 
 
 @pytest.mark.usefixtures("web")
+def test_a_dry_run_of_the_deletion_of_a_guest_frees_none_of_its_hosts_servers(
+    client: TestClient, assess_all: Callable[[], None]
+) -> None:
+    granted(client, assess_all, guest())
+    body = {"kind": "delete", "region": "west", "reservation": "cache"}
+    asked = client.post("/v1/capacity-requests?dry_run=true", json=body)
+    assert asked.status_code == 200, asked.text
+    said = asked.json()["status"]
+    assert said["message"] == "cache would be deleted: no server is freed."
+    assert said["numbers"]["released_servers"] == 0
+    deleted = client.post("/v1/capacity-requests", json=body)
+    assert deleted.json()["status"]["message"] == "cache is deleted: no server is freed."
+
+
+@pytest.mark.usefixtures("web")
 def test_a_guest_is_granted_on_the_servers_of_its_host(
     client: TestClient, database: Database, assess_all: Callable[[], None]
 ) -> None:

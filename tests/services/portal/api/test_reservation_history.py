@@ -69,6 +69,18 @@ def test_a_loss_is_told_at_once_and_its_time_once_it_is_recorded(
     assert (newest["reason"], newest["held_rru"]) == ("CapacityLost", 1)
 
 
+def test_a_reservation_with_a_server_in_maintenance_does_not_wait_for_moves(
+    client: TestClient, database: Database, old: int, look: Callable[[], None]
+) -> None:
+    look()
+    with database.write() as tx:
+        tx.execute(sa.text(LOSE_ONE.replace("unplanned", "planned")), {"old": old})
+    ready = ready_of(client.get(f"/v1/reservations/{old}").json()["status"])
+    assert (ready["status"], ready["reason"]) == ("False", "CapacityLost")
+    said = "The targets give 2, and moves bring no more. Of its own, some are in maintenance: `plimsoll get servers "
+    assert ready["message"].endswith(f"{said}-w region=west -w current=old`.")
+
+
 @pytest.mark.parametrize(
     ("requests", "said", "lost"),
     [
@@ -107,8 +119,10 @@ def test_ready_calls_only_what_was_granted_a_promise(
         ready = ready_of(client.get(f"/v1/reservations/{old}").json()["status"])
         before = "It held its promise before and lost servers. " if reason == "CapacityLost" else ""
         assert ready["reason"] == reason
-        assert ready["message"].startswith(f"Holds {left} of 2 RRU. {before}The targets give {left}: ")
-        assert ready["message"].endswith(said or "`plimsoll get moves` shows the servers on their way.")
+        down = "1 server is" if left else "2 servers are"
+        own = f"and moves bring no more. Of its own, {down} down: `plimsoll get servers -w region=west -w current=old`."
+        assert ready["message"].startswith(f"Holds {left} of 2 RRU. {before}The targets give {left}, {own}")
+        assert ready["message"].endswith(said)
     [listed] = client.get("/v1/reservations", params={"name": "old"}).json()["items"]
     assert ready_of(listed["status"])["message"] == ready["message"]
     explained = client.get(f"/v1/reservations/{old}/explain").json()
