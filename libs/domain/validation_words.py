@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-_TIME = "a time with its offset from UTC, such as 2026-11-02T09:30:00Z"
+TIME = "a time with its offset from UTC, such as 2026-11-02T09:30:00Z"
+"""A request's time is this, in words."""
 _WORDS = (
     (r"Value error, ", ""),
     (r"Input should be a valid (integer|int)\b.*", "must be a whole number"),
@@ -14,8 +15,8 @@ _WORDS = (
     (r"Input should be a valid boolean\b.*", "must be true or false"),
     (r"Input should be a valid (list|tuple|set)", "must be a list"),
     (r"Input should be (a valid dictionary|an object)\b.*", "must be a JSON object"),
-    (r"Input should be a valid (datetime|date)\b.*", f"must be {_TIME}"),
-    (r"Input should have timezone info", f"must be {_TIME}"),
+    (r"Input should be a valid (datetime|date)\b.*", f"must be {TIME}"),
+    (r"Input should have timezone info", f"must be {TIME}"),
     (r"Input should be greater than or equal to ", "must be at least "),
     (r"Input should be greater than ", "must be more than "),
     (r"Input should be less than or equal to ", "must be at most "),

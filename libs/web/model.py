@@ -9,6 +9,7 @@ from pydantic import (
     AfterValidator,
     AwareDatetime,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     Strict,
@@ -16,6 +17,7 @@ from pydantic import (
     field_validator,
 )
 
+from libs.domain.validation_words import TIME
 from libs.web import patterns
 
 T = TypeVar("T")
@@ -82,11 +84,30 @@ Person = Annotated[
 """A person, or any name that an admin gives one."""
 
 
+def _written(moment: object) -> object:
+    """Refuse numbers. The library would take them for seconds or, above a size, for milliseconds."""
+    if isinstance(moment, (int, float)) or (isinstance(moment, str) and _is_number(moment)):
+        raise ValueError(f"must be {TIME}")
+    return moment
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+Time = Annotated[AwareDatetime, BeforeValidator(_written)]
+"""A time of a request, with its offset."""
+
+
 def _sensible(moment: datetime) -> datetime:
     if not 2000 <= moment.year <= 2200:
         raise ValueError("must be in the years 2000 to 2200")
     return moment
 
 
-Moment = Annotated[AwareDatetime, AfterValidator(_sensible)]
+Moment = Annotated[Time, AfterValidator(_sensible)]
 """A time in the years 2000 to 2200. Later times may lie after year 9999 in UTC, and cannot be read back."""

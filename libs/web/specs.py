@@ -6,7 +6,7 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Annotated, NamedTuple, TypeVar
 
-from pydantic import AwareDatetime, Field
+from pydantic import Field
 
 from libs.domain.domain_kind import KINDS_MAX
 from libs.domain.domain_limits import DomainLimit
@@ -24,7 +24,7 @@ from libs.domain.reservation import (
     ReservationSpec,
 )
 from libs.web.domain_limits import DomainLimitIn, DomainLimitOut
-from libs.web.model import Flag, Name, Number, RequestModel, ResponseModel, SomeName, Whole
+from libs.web.model import Flag, Name, Number, RequestModel, ResponseModel, SomeName, Time, Whole
 from libs.web.problems import FieldError, Problem, invalid
 from libs.web.resources import ResourceAmounts
 from libs.web.uplinks import GbitPerRru
@@ -133,10 +133,10 @@ class SpecIn(RequestModel):
     guest_share: Annotated[Number, Field(ge=GUEST_SHARE_MIN, le=GUEST_SHARES_MAX)] | None = Field(
         default=None, description="Share of each server of that reservation, which has the rest"
     )
-    starts_at: AwareDatetime | None = Field(
+    starts_at: Time | None = Field(
         default=None, description="Start of the window; no server is bound before; null: at once"
     )
-    ends_at: AwareDatetime | None = Field(
+    ends_at: Time | None = Field(
         default=None, description="End of the window, when it is deleted; null: when its owner deletes it"
     )
 

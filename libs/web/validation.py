@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
@@ -30,13 +31,28 @@ def problem_of(request: Request, error: RequestValidationError) -> Problem:
 async def refuse_unknown_query(request: Request) -> None:
     """Refuse unknown query parameters, on every route: a misspelt filter must not silently list everything.
 
+    Refuse a parameter that is given twice and takes one value too: only the last one would count.
+
     Raises Problem (422) that names each of them.
     """
     operation = _operation(request)
-    known = [p["name"] for p in operation.get("parameters", ()) if p["in"] == "query"]
+    known = {p["name"]: p.get("schema", {}) for p in operation.get("parameters", ()) if p["in"] == "query"}
     unknown = sorted(set(request.query_params) - set(known))
     if unknown:
-        raise invalid(*(_unknown_field(name[:100], "query", name, known) for name in unknown[:20]))
+        raise invalid(*(_unknown_field(name[:100], "query", name, list(known)) for name in unknown[:20]))
+    given = Counter(name for name, _ in request.query_params.multi_items())
+    repeated = sorted(name for name, times in given.items() if times > 1 and not _is_list(known[name]))
+    if repeated:
+        raise invalid(*(_repeated_field(name) for name in repeated))
+
+
+def _is_list(schema: Schema) -> bool:
+    return any(choice.get("type") == "array" for choice in (schema, *schema.get("anyOf", ())))
+
+
+def _repeated_field(name: str) -> FieldError:
+    message = "is given more than once, and takes one value: give it once"
+    return FieldError(field=name, location="query", code="repeated", message=message)
 
 
 def _field_error(request: Request, detail: Mapping[str, Any]) -> FieldError:
@@ -48,10 +64,18 @@ def _field_error(request: Request, detail: Mapping[str, Any]) -> FieldError:
         return _unknown_field(".".join(path)[:300], location, path[-1], known)
     missing_body = location == "body" and not path and detail["type"] != "value_error"  # of a rule for the whole body
     words = WORDS.get(detail.get("ctx", {}).get("pattern", ""))
-    message = "a JSON object is required" if missing_body else words or without_library_words(str(detail["msg"]))
+    message = _of_body(request) if missing_body else words or without_library_words(str(detail["msg"]))
     if of_key:
         message = f"a name in it {message}"
     return FieldError(field=".".join(path)[:300] or location, location=location, code=detail["type"], message=message)
+
+
+def _of_body(request: Request) -> str:
+    """Return what the body must be. curl and others call it a form, unless they are told otherwise."""
+    sent = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if not sent or sent == "application/json" or sent.endswith("+json"):
+        return "a JSON object is required"
+    return f"a JSON object is required, with Content-Type: application/json and not {sent[:100]}"
 
 
 def _unknown_field(field: str, location: str, name: str, known: Sequence[str]) -> FieldError:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
 from fastapi import Depends, Query, Request, Response
-from pydantic import AwareDatetime, Field
+from pydantic import Field
 
 from libs.domain.telemetry import Samples
 from libs.interchange.files.errors import InterchangeError
@@ -21,7 +21,7 @@ from libs.web.bad_files import bad_files
 from libs.web.context import Context
 from libs.web.decoding import Slot
 from libs.web.idempotency import Answer, Write
-from libs.web.model import ResponseModel
+from libs.web.model import ResponseModel, Time
 from libs.web.problems import Problem
 from services.planner.telemetry_settings import TelemetrySettings
 
@@ -98,7 +98,7 @@ def _upload(
     content: Annotated[bytes, Depends(_content)],
     _slot: Slot,
     minute_zero: Annotated[
-        AwareDatetime, Query(description="The moment of the table's minute 0; if omitted, minutes count from 1970, UTC")
+        Time, Query(description="The moment of the table's minute 0; if omitted, minutes count from 1970, UTC")
     ] = datetime(1970, 1, 1, tzinfo=UTC),
     dry_run: Annotated[bool, Query(description="Read and check the table without keeping it")] = False,
 ) -> Upload:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Response
-from pydantic import AwareDatetime, Field
+from pydantic import Field
 
 from libs.domain.principal import Role
 from libs.store.platform import audit
@@ -15,7 +15,7 @@ from libs.store.telemetry.names_by_token import forget_named_by, list_named_by
 from libs.web.auth import Asking, require
 from libs.web.context import Context
 from libs.web.idempotency import Answer, Write
-from libs.web.model import ResponseModel, SomeName
+from libs.web.model import ResponseModel, SomeName, Time
 from libs.web.openapi import problems
 from libs.web.reasons import ReasonQuery
 from services.planner.span_intake import SpanDoor
@@ -64,9 +64,7 @@ def delete_names(
     write: Write,
     principal: Asking,
     context: Context,
-    since: Annotated[
-        AwareDatetime | None, Query(description="Only names that the token brought since this time")
-    ] = None,
+    since: Annotated[Time | None, Query(description="Only names that the token brought since this time")] = None,
     reason: ReasonQuery = None,
 ) -> Response:
     """Forget the names that a token brought, with all their sums and measurements. Other tokens may then use the room.

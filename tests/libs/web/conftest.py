@@ -2,10 +2,11 @@
 
 import threading
 from collections.abc import Collection, Iterator
+from typing import Annotated
 
 import pytest
 import structlog
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, Query
 from fastapi.testclient import TestClient
 from pydantic import Field
 
@@ -19,7 +20,7 @@ from libs.web.auth import digest, new_secret, require
 from libs.web.cursors import Paging, next_cursor
 from libs.web.generations import ExpectedGeneration, etag
 from libs.web.idempotency import Answer, Write
-from libs.web.model import Number, PageOf, RequestModel, ResponseModel, SomeName
+from libs.web.model import Number, PageOf, RequestModel, ResponseModel, SomeName, Time
 
 # Without it structlog renders tracebacks with every local variable, in colours, for seconds.
 structlog.configure(processors=[structlog.processors.JSONRenderer(default=str)])
@@ -32,6 +33,7 @@ class Sail(RequestModel):
 class Ship(RequestModel):
     name: str = Field(min_length=1)
     tonnage: Number = Field(default=1, ge=0)
+    launched_at: Time | None = None
     sails: dict[SomeName, Sail] = Field(default_factory=dict)
 
 
@@ -66,7 +68,9 @@ def ships(dock: Dock) -> APIRouter:
         return write.once(effect)
 
     @router.get("")
-    def list_ships(paging: Paging, tonnage: int | None = None) -> PageOf[int]:
+    def list_ships(
+        paging: Paging, tonnage: int | None = None, mast: Annotated[list[int] | None, Query()] = None
+    ) -> PageOf[int]:
         first = (paging.after("ships") or 0) + 1
         items = list(range(first, min(first + paging.limit, 11)))
         return PageOf(items=items, next_cursor=next_cursor("ships", items[-1] if items[-1] < 10 else None))

@@ -76,6 +76,31 @@ def test_unknown_query_parameters_are_refused(client: TestClient) -> None:
     assert [(e["field"], e["location"], e["known"]) for e in errors] == [("tonage", "query", ["tonnage"])]
 
 
+def test_a_query_parameter_that_takes_one_value_is_refused_twice(client: TestClient) -> None:
+    """Only the last one would count: a list of region=north&region=west would lack all of north."""
+    [error] = problem(client.get("/v1/ships?tonnage=3&tonnage=4"), 422, "invalid_request")["errors"]
+    assert (error["field"], error["location"], error["code"]) == ("tonnage", "query", "repeated")
+    assert client.get("/v1/ships?mast=3&mast=4").status_code == 200, "it takes a list"
+
+
+def test_json_that_is_called_something_else_is_told_so(client: TestClient) -> None:
+    """`curl -d` calls each body a form."""
+    form = {"Content-Type": "application/x-www-form-urlencoded; charset=utf-8"}
+    [error] = problem(client.post("/v1/ships", content=b'{"name": "a"}', headers=form), 422, "invalid_request")[
+        "errors"
+    ]
+    said = "with Content-Type: application/json and not application/x-www-form-urlencoded"
+    assert (error["field"], error["message"]) == ("body", f"a JSON object is required, {said}")
+
+
+@pytest.mark.parametrize("launched_at", [1799999999, 1799999999000, "1799999999", "1.8e9", 1.5, True])
+def test_a_number_is_no_time(client: TestClient, launched_at: object) -> None:
+    body = {"name": "a", "launched_at": launched_at}
+    [error] = problem(client.post("/v1/ships", json=body), 422, "invalid_request")["errors"]
+    assert error["field"] == "launched_at"
+    assert error["message"] == "must be a time with its offset from UTC, such as 2026-11-02T09:30:00Z"
+
+
 def test_a_body_that_is_no_json(client: TestClient) -> None:
     for bad in (b'{"name": ', b"\xff\xfe", b'{"name":' + b"[" * 200_000):
         answer = client.post("/v1/ships", content=bad, headers=JSON)
