@@ -82,8 +82,10 @@ def describe_shortage(
     rest = [str(snapshot.hardware_types[t]) for t in eligible if t != best]
     others = f" (or {rest[0] if len(rest) == 1 else f'{len(rest)} other types'})" if rest else ""
     outside = f" outside {worst.words}" if worst is not None and resource is None else ""
-    # Another domain may then give most, and its loss take more. Another measure may lack more servers.
-    least = "at least " if worst is not None or resource is not None else ""
+    # Another domain may then give most, and its loss take more. Another measure may lack more servers. A reservation
+    # that holds nothing has no worst domain yet, and needs a buffer all the same.
+    survives = any(loss.survives[reservation] for loss in snapshot.losses)
+    least = "at least " if survives or resource is not None else ""
     message = (
         f"Needs {least}{needed} more {snapshot.hardware_types[best]}{others}{outside}; {free_servers} free. "
         f"Short of {short:.4g} of {asked:g} {what} until servers are returned, repaired or "

@@ -178,8 +178,10 @@ def test_a_refusal_of_far_too_much_names_what_remains_to_the_last_server():
 
 
 def test_nothing_free_degrades():
+    """1 RRU that survives the loss of an MSB takes 2 servers."""
     verdict = admit(region(servers=[(0, 0, 1), (1, 0, 1)], capacity=[1, 0]), 0)
     assert (verdict.phase, verdict.reason) == ("degraded", "NoFreeServers")
+    assert verdict.message.startswith("Needs at least 1 more hw-0; 0 free.")
 
 
 def test_outages_degrade_and_do_not_reject():
