@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -25,7 +25,18 @@ def problem_of(request: Request, error: RequestValidationError) -> Problem:
             reason = f"{detail.get('ctx', {}).get('error', 'not JSON')} at character {detail['loc'][-1]}"
             return Problem(400, "bad_request", f"The body is not JSON: {reason}.")
     named = details[:ERRORS_MAX]
-    return invalid(*(_field_error(request, detail) for detail in named), unnamed=len(details) - len(named))
+    errors = _merged(_field_error(request, detail) for detail in named)
+    return invalid(*errors, unnamed=len(details) - len(named))
+
+
+def _merged(errors: Iterable[FieldError]) -> list[FieldError]:
+    """Return one error for each field: a value that fits none of several types has an error for each of them."""
+    found: dict[tuple[str, str], FieldError] = {}
+    for one in errors:
+        first = found.get((one.location, one.field))
+        message = one.message if first is None else f"{first.message}, or {one.message}"
+        found[one.location, one.field] = (first or one).model_copy(update={"message": message})
+    return list(found.values())
 
 
 async def refuse_unknown_query(request: Request) -> None:
@@ -62,6 +73,8 @@ def _field_error(request: Request, detail: Mapping[str, Any]) -> FieldError:
     if detail["type"] == "extra_forbidden":
         known = sorted(_properties(request, path[:-1]))
         return _unknown_field(".".join(path)[:300], location, path[-1], known)
+    if location == "body" and len(path) > 1 and _is_type(request, path):
+        path = path[:-1]
     missing_body = location == "body" and not path and detail["type"] != "value_error"  # of a rule for the whole body
     words = WORDS.get(detail.get("ctx", {}).get("pattern", ""))
     message = _of_body(request) if missing_body else words or without_library_words(str(detail["msg"]))
@@ -96,15 +109,27 @@ def _operation(request: Request) -> dict[str, Any]:
     return operation
 
 
+def _is_type(request: Request, path: Sequence[str]) -> bool:
+    """Return whether the end of a path is no field, but one of the types that the field before it may have."""
+    before = _level(request, path[:-1])
+    is_field = path[-1].isdigit() or any(True for schema in before for _ in _children(schema, path[-1]))
+    return bool(before) and not is_field and len({schema.get("type") for schema in before}) > 1
+
+
 def _properties(request: Request, path: Sequence[str]) -> set[str]:
     """Return the fields of the body at this path, by the OpenAPI document."""
+    return {name for schema in _level(request, path) for name in schema.get("properties", {})}
+
+
+def _level(request: Request, path: Sequence[str]) -> list[Schema]:
+    """Return the schemas of the body at this path, by the OpenAPI document."""
     schemas = request.app.openapi()["components"]["schemas"]
     contents = _operation(request).get("requestBody", {}).get("content", {})
     level: list[Schema] = [content["schema"] for content in contents.values()]
     level = list(_resolve(level, schemas))
     for part in path:
         level = list(_resolve([child for schema in level for child in _children(schema, part)], schemas))
-    return {name for schema in level for name in schema.get("properties", {})}
+    return level
 
 
 def _resolve(level: Sequence[Schema], schemas: Mapping[str, Schema]) -> Iterator[Schema]:

@@ -20,7 +20,7 @@ from libs.web.auth import digest, new_secret, require
 from libs.web.cursors import Paging, next_cursor
 from libs.web.generations import ExpectedGeneration, etag
 from libs.web.idempotency import Answer, Write
-from libs.web.model import Number, PageOf, RequestModel, ResponseModel, SomeName, Time
+from libs.web.model import Flag, Number, PageOf, RequestModel, ResponseModel, SomeName, Time
 
 # Without it structlog renders tracebacks with every local variable, in colours, for seconds.
 structlog.configure(processors=[structlog.processors.JSONRenderer(default=str)])
@@ -33,6 +33,7 @@ class Sail(RequestModel):
 class Ship(RequestModel):
     name: str = Field(min_length=1)
     tonnage: Number = Field(default=1, ge=0)
+    marks: dict[SomeName, Flag | Number | SomeName] = Field(default_factory=dict)
     launched_at: Time | None = None
     sails: dict[SomeName, Sail] = Field(default_factory=dict)
 

@@ -43,6 +43,14 @@ def test_a_field_that_is_not_valid_is_named(client: TestClient, body, field: str
     assert [(e["field"], e["location"], e["code"]) for e in errors] == [(field, "body", code)]
 
 
+def test_a_value_of_none_of_several_types_is_one_error_of_its_field(client: TestClient) -> None:
+    """The library names a field for each type, such as marks.keel.bool."""
+    body = {"name": "a", "marks": {"keel": None, "mast": 1}}
+    [error] = problem(client.post("/v1/ships", json=body), 422, "invalid_request")["errors"]
+    assert error["field"] == "marks.keel"
+    assert error["message"] == "must be true or false, or must be a number, or must be a text"
+
+
 def test_a_name_that_is_not_valid_is_told_by_the_field_that_has_it(client: TestClient) -> None:
     body = {"name": "a", "sails": {"": {"area_m2": 1}}}
     [error] = problem(client.post("/v1/ships", json=body), 422, "invalid_request")["errors"]
