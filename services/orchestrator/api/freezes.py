@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query, Response
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, ValidationInfo, field_validator
 
 from libs.domain.freeze import Freeze, FreezeScope
 from libs.domain.principal import Role
@@ -44,20 +44,30 @@ class FreezeIn(RequestModel):
 
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
     scope: FreezeScope = Field(description="region: its resizes and shifts; service: resizes; product: shifts")
-    name: SomeName | None = Field(default=None, description="Of the region, service or product; not for all")
+    name: SomeName | None = Field(
+        default=None, validate_default=True, description="Of the region, service or product; not for all"
+    )
     starts_at: Moment
     ends_at: Moment
     reason: GivenReason
 
-    @model_validator(mode="after")
-    def _whole(self) -> Self:
-        if (self.scope is FreezeScope.ALL) != (self.name is None):
+    @field_validator("name")
+    @classmethod
+    def _of_scope(cls, name: str | None, info: ValidationInfo) -> str | None:
+        scope = info.data.get("scope")  # absent if it is not valid itself
+        if scope is not None and (scope is FreezeScope.ALL) != (name is None):
             raise ValueError("name the region, service or product; a freeze of all has no name")
-        if self.ends_at <= self.starts_at:
-            raise ValueError("ends_at must be after starts_at")
-        if self.ends_at - self.starts_at > LENGTH_MAX:
-            raise ValueError(f"a freeze lasts at most {LENGTH_MAX.days} days")
-        return self
+        return name
+
+    @field_validator("ends_at")
+    @classmethod
+    def _bounded(cls, ends_at: datetime, info: ValidationInfo) -> datetime:
+        starts_at = info.data.get("starts_at")
+        if starts_at is not None and ends_at <= starts_at:
+            raise ValueError("must be after starts_at")
+        if starts_at is not None and ends_at - starts_at > LENGTH_MAX:
+            raise ValueError(f"is too late: a freeze lasts at most {LENGTH_MAX.days} days")
+        return ends_at
 
 
 class EndIn(RequestModel):

@@ -45,6 +45,21 @@ def command(client, execution_id, verb, **more):
     return client.post(f"/v1/plan-executions/{execution_id}/commands", json=body)
 
 
+@pytest.mark.parametrize(
+    ("more", "field"),
+    [
+        ({"hours": -1}, "ends_at"),
+        ({"hours": 24 * 400}, "ends_at"),
+        ({"scope": "region"}, "name"),
+        ({"name": "west"}, "name"),
+        ({"scope": "everything"}, "scope"),
+    ],
+)
+def test_a_refusal_names_the_field(client, orchestrator, more, field):
+    answer = freeze(client, orchestrator, **more)
+    assert (answer.status_code, [error["field"] for error in answer.json()["errors"]]) == (422, [field])
+
+
 def test_what_is_entered_holds_until_it_ends(client, orchestrator):
     execution_id = orchestrator.start()
     made = freeze(client, orchestrator).json()
