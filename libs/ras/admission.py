@@ -18,6 +18,7 @@ from libs.domain.guest import number_name, unit_in_words
 from libs.domain.reservation import ROUNDING
 from libs.domain.resources import resources_in
 from libs.domain.verdict import Verdict
+from libs.domain.words import rounded_down
 from libs.ras.affinity_shares import beyond_shares
 from libs.ras.coverable import coverable_rru
 from libs.ras.evaluate import coverage_of, kinds_survived, scarce_resource, worst_domain
@@ -142,7 +143,7 @@ def _is_in(snapshot: FleetSnapshot, worst: WorstDomain) -> Bools:
 
 
 def _now(coverable_rru: float) -> str:
-    return f"Its own and the free servers could cover {coverable_rru:.6g} RRU now."
+    return f"Its own and the free servers could cover {rounded_down(coverable_rru)} RRU now."
 
 
 def _amounts(snapshot: FleetSnapshot, r: int, asked_rru: float) -> str:
@@ -222,14 +223,14 @@ def _rejected(snapshot: FleetSnapshot, r: int, p: Potential) -> Verdict:
 
     p  the potential of the reservation
     """
-    name, asked = snapshot.reservations.name[r], f"{p.asked_rru:g} RRU"
+    name, asked = snapshot.reservations.name[r], f"{p.asked_rru:.12g} RRU"
     least = p.asked_rru * (1 - ROUNDING)
     numbers = p.numbers()
     if has_limits(snapshot, r) and _could(without_limits(snapshot, r), r):
         ways = ways_out(snapshot, r, lambda other: _could(other, r), at_most=_most_of_all_sizes(snapshot, r, p))
         todo = _either(ways)
         reason = "BeyondHardLimits"
-        most = f"{p.most_rru:.6g} of {asked}"
+        most = f"{rounded_down(p.most_rru)} of {asked}"
         if p.scarce is not None:
             most, numbers = _in_words(p.scarce), {**numbers, **_numbers(p.scarce)}
         message = f"Within its hard limits ({limits_in_words(snapshot, r)}) {name} could have {most}."
@@ -240,8 +241,10 @@ def _rejected(snapshot: FleetSnapshot, r: int, p: Potential) -> Verdict:
         reason, message = "NoEligibleHardware", f"This region has no server of a hardware type that {name} may use."
         todo = "Allow a type that it has."
     elif p.eligible_rru < least:
-        reason, message = "BeyondRegion", f"All servers that {name} may use come to {p.eligible_rru:.6g} of {asked}."
-        todo = f"{_ask_for_less(snapshot, r, p.eligible_rru)} allow more types, or use another region."
+        come = f"{rounded_down(p.eligible_rru)} of {asked}"
+        reason, message = "BeyondRegion", f"All servers that {name} may use come to {come}."
+        less = _ask_for_less(snapshot, r, p.eligible_rru)
+        todo = f"{less} more types, or use another region."
     elif p.worst is not None and p.surviving_rru < least:
         less = _ask_for_less(snapshot, r, p.surviving_rru)
         reason, message, todo = _beyond_loss(name, asked, p, p.worst, less)
@@ -274,7 +277,7 @@ def _too_little(snapshot: FleetSnapshot, r: int, p: Potential, scarce: ScarceRes
     message = (
         f"All servers that {snapshot.reservations.name[r]} may use could give it {_in_words(scarce)}"
         f"{' after its worst loss' if p.worst is not None else ''}{shared}. "
-        "Ask for at most that, allow more types, or use another region."
+        f"{'Ask for at most that, allow' if scarce.most > 0 else 'Allow'} more types, or use another region."
     )
     numbers = {**p.numbers(), **_numbers(scarce)}
     asked = snapshot.reservations.resources.copy()
@@ -287,7 +290,7 @@ def _too_little(snapshot: FleetSnapshot, r: int, p: Potential, scarce: ScarceRes
 
 
 def _in_words(scarce: ScarceResource) -> str:
-    return f"{scarce.most:.6g} of {scarce.asked:g} {unit_in_words(scarce.resource)}"
+    return f"{rounded_down(scarce.most)} of {scarce.asked:.12g} {unit_in_words(scarce.resource)}"
 
 
 def _numbers(scarce: ScarceResource) -> dict[str, float]:
@@ -296,13 +299,16 @@ def _numbers(scarce: ScarceResource) -> dict[str, float]:
 
 
 def _ask_for_less(snapshot: FleetSnapshot, r: int, named_rru: float) -> str:
-    """Return the advice to ask for a capacity that reservation `r` could have, where the message names `named_rru`.
+    """Return the advice to ask for a capacity that reservation `r` could have, where the message names `named_rru`, or
+    to allow. The sentence goes on with what to allow.
 
     The capacity is less than that if losses, hard limits or datacenter shares leave less of it.
     """
+    if named_rru <= 0:
+        return "Allow"
     most = most_met(snapshot, r, lambda other: _could(other, r))
     if most >= named_rru * (1 - ROUNDING) - 1 / SHOWN:
-        return "Ask for at most that,"
+        return "Ask for at most that, allow"
     kinds, where = " or ".join(kinds_survived(snapshot, r)), []
     if kinds:
         where.append(f"after the loss of any one {kinds}")
@@ -311,13 +317,13 @@ def _ask_for_less(snapshot: FleetSnapshot, r: int, named_rru: float) -> str:
     if not np.isnan(snapshot.reservations.affinity_share[r]).all():
         where.append("within its datacenter shares")
     remain = f"Of these {most:.12g} RRU remain {' and '.join(where)}."
-    return f"{remain} Ask for at most these," if most > 0 else f"{remain} Change these terms,"
+    return f"{remain} {'Ask for at most these' if most > 0 else 'Change these terms'}, allow"
 
 
 def _beyond_loss(name: str, asked: str, p: Potential, worst: WorstDomain, less: str) -> tuple[str, str, str]:
     """Return the reason, message and advice for a reservation that would lack RRU after the loss of `worst`.
 
-    less  the advice to ask for less, up to its comma
+    less  the advice to ask for less, up to "allow"
     """
     if worst.kind == MSB_KIND:
         message = f"{worst.domain} holds {worst.rru:.6g} RRU of what {name} may use; after losing it"
@@ -325,5 +331,5 @@ def _beyond_loss(name: str, asked: str, p: Potential, worst: WorstDomain, less: 
     else:
         message = f"{worst.rru:.6g} RRU of what {name} may use are in {worst.words}; after losing them"
         reason, without = "BeyondDomainLoss", f"the loss of a {worst.kind}"
-    message += f" {p.surviving_rru:.6g} of {asked} would be left."
-    return reason, message, f"{less} allow more types, or do without surviving {without}."
+    message += f" {rounded_down(p.surviving_rru)} of {asked} would be left."
+    return reason, message, f"{less} more types, or do without surviving {without}."

@@ -10,6 +10,7 @@ import numpy as np
 from libs.domain.arrays import Floats
 from libs.domain.fleet import FleetSnapshot
 from libs.domain.reservation import ROUNDING
+from libs.domain.words import rounded_down
 from libs.ras.evaluate import kinds_survived
 from libs.ras.hard_limits import SHOWN, Met, limits_in_words, most_met
 from libs.ras.largest_possible import Potential
@@ -41,17 +42,17 @@ def beyond_shares(snapshot: FleetSnapshot, r: int, p: Potential, met: Met) -> tu
         if unused.any():
             ways.append(f"allow more types that {datacenters[0]} has")
     else:
-        message = f"Within its datacenter shares {name} could have {p.most_rru:.6g} of {asked:g} RRU"
+        message = f"Within its datacenter shares {name} could have {rounded_down(p.most_rru)} of {asked:.12g} RRU"
         # nan: the datacenter has no band
         if (share.sum() + tolerance * len(share)) * asked < p.least_held_rru * (1 - ROUNDING):
             times = p.least_held_rru / asked
             message += f": every datacenter has one, and they add up to {share.sum():.4g} of the capacity"
             kinds = " or ".join(kinds_survived(snapshot, r))
             if kinds:
-                message += f", but to keep {asked:g} RRU without any one {kinds} it must hold {times:.4g} times that"
+                message += f", but to keep {asked:.12g} RRU without any one {kinds} it must hold {times:.4g} times that"
             factor = math.ceil(times / share.sum() * SHOWN) / SHOWN if share.sum() > 0 else math.inf
             if math.isfinite(factor) and met(_with_shares(snapshot, r, share * factor)):
-                ways.append(f"multiply each share by {factor:.4g}")
+                ways.append(f"multiply each share by {factor:.12g}")
         message += "."
     ways.append(_without_shares(snapshot, r, met))
     most = most_met(snapshot, r, met)

@@ -167,6 +167,8 @@ def _way(snapshot: FleetSnapshot, r: int, limit: HardLimit, met: Met) -> str:
         return f"raise {limit.name} to {share:.4g}"
     column = limit.column
     low, high = int(q.domain_limits[r][column]), len(snapshot.servers)
+    if not met(_with_limit(snapshot, r, column, high)):  # no number of domains admits servers without a place
+        return f"do without {limit.name}"
     return f"raise {limit.name} to {_first(low, high, lambda number: met(_with_limit(snapshot, r, column, number)))}"
 
 

@@ -275,3 +275,19 @@ def test_a_share_of_an_msb_and_blocks_together_bound_what_is_possible():
     verdict = in_blocks(4, msb_share_max=0.3)
     assert (verdict.phase, verdict.reason) == ("rejected", "BeyondHardLimits")
     assert verdict.numbers["most_rru"] == pytest.approx(2.0)
+
+
+def test_a_refusal_names_a_capacity_that_is_not_rounded_up():
+    """10 servers of 123,456.789 RRU are 1,234,567.89. Six digits would be 1,234,570, which is refused too."""
+    free = [(0, 0)] * 10
+    verdict = one(1_234_572, free, survives=[False], rru=[[123_456.789]])
+    assert (verdict.phase, verdict.reason) == ("rejected", "BeyondRegion")
+    assert verdict.message.startswith("All servers that r0 may use come to 1234567 of 1234572 RRU. Ask for at most")
+    assert one(1_234_567, free, survives=[False], rru=[[123_456.789]]).phase == "granted"
+
+
+def test_a_refusal_does_not_advise_to_ask_for_nothing():
+    verdict = one(1, [(0, 0), (0, 0)], msb_datacenter=(0,))
+    assert verdict.message.endswith(
+        "after losing it 0 of 1 RRU would be left. Allow more types, or do without surviving an MSB."
+    )

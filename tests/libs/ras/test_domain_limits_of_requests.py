@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from libs.domain.domain_kind import UNPLACED
 from libs.domain.domain_limits import DomainLimit
 from libs.domain.fleet import FREE
 from libs.domain.plan_changes import NONE, LimitedDomains
@@ -201,3 +202,17 @@ def test_a_refusal_shows_no_residue_of_a_linear_program_and_a_single_way_without
     assert verdict.reason == "BeyondHardLimits"
     assert "could have 0 of 3 RRU. Raise domains_max of msb to 2." in verdict.message
     assert verdict.numbers["most_rru"] == 0
+
+
+def test_no_number_of_domains_is_named_where_servers_without_a_place_are_needed():
+    """2 servers are in a block, and 8 in none. Servers without a place are outside of every domain."""
+    snapshot = region(
+        servers=[(0, 0)] * 10,
+        domains=[[0] * 2 + [UNPLACED] * 8],
+        capacity=[5],
+        survives=[False],
+        limits=[[DomainLimit(kind="kind_0", domains_max=1)]],
+    )
+    verdict = admit(snapshot, 0)
+    assert (verdict.phase, verdict.reason) == ("rejected", "BeyondHardLimits")
+    assert verdict.message.endswith("Either do without domains_max of kind_0, or ask for at most 2 RRU.")
