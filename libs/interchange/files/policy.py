@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 from dataclasses import asdict, fields, replace
 from typing import Any, TypeVar
 
-from libs.domain.policy import BOOKING_HORIZON_S_MAX, BOOKING_LEAD_S_MAX, COST_MAX, RegionPolicy
+from libs.domain.policy import COST_MAX, RegionPolicy
 from libs.domain.world import FluxPolicy
 from libs.interchange.files.bounds import parse_json, read_json
 from libs.interchange.files.errors import InterchangeError, Problem, Problems
@@ -26,18 +27,22 @@ _Policy = TypeVar("_Policy", RegionPolicy, FluxPolicy)
 def load_policy(source: Source, problems: Problems, absent: RegionPolicy = AS_THE_FORMAT) -> RegionPolicy:
     """Return a region's policy; absent keys take the values of `absent`."""
     policy = _load(source, problems, absent)
-    for cost in fields(policy):
-        if cost.metadata["bounds"].get("le") == COST_MAX and getattr(policy, cost.name) > COST_MAX:
-            problems.add(FILE, f"is a cost and must be at most {COST_MAX:g}", field=cost.name)
-    if policy.shared_buffer_share >= 1:
-        problems.add(FILE, "is a share and must be below 1", field="shared_buffer_share")
-    for field in ("daily_churn_share", "solve_churn_share", "reservation_churn_share", "rack_phase_share"):
-        if getattr(policy, field) > 1:
-            problems.add(FILE, "is a share and must be at most 1", field=field)
-    for field, most in (("booking_horizon_s", BOOKING_HORIZON_S_MAX), ("booking_lead_s", BOOKING_LEAD_S_MAX)):
-        if getattr(policy, field) > most:
-            problems.add(FILE, f"is a time and must be at most {most:.0f} seconds", field=field)
+    for field in fields(policy):
+        bounds, value = field.metadata["bounds"], getattr(policy, field.name)
+        if value > bounds.get("le", math.inf) or value >= bounds.get("lt", math.inf):
+            problems.add(FILE, _above(bounds), field=field.name)
     return policy
+
+
+def _above(bounds: Mapping[str, float]) -> str:
+    """Return what is wrong with a field above its bounds: those of a share, a cost or a time."""
+    if "lt" in bounds:
+        return f"is a share and must be below {bounds['lt']:g}"
+    if bounds["le"] == 1:
+        return "is a share and must be at most 1"
+    if bounds["le"] == COST_MAX:
+        return f"is a cost and must be at most {COST_MAX:g}"
+    return f"is a time and must be at most {bounds['le']:.0f} seconds"
 
 
 def load_flux_policy(source: Source, problems: Problems) -> FluxPolicy:
