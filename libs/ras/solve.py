@@ -26,6 +26,7 @@ from libs.ras.bundle_limits import with_time
 from libs.ras.churn import Churn, divided, without_requests
 from libs.ras.evaluate import Score, coverage_of, evaluate
 from libs.ras.extraction import extract_targets
+from libs.ras.fixing_first import fixing_first, repairing_lawfully
 from libs.ras.heard_plans import HeardPlans
 from libs.ras.loss_report import report_losses
 from libs.ras.phases.clock import Clock
@@ -90,19 +91,7 @@ def plan_target_bindings(
     cancelled  returns whether to stop; the best plan so far is then the answer
     pool       solves parts of a relaxation and neighbourhoods; None: threads of this process
     """
-    return _Solve(_repairing_lawfully(snapshot), limits, seed, progress, cancelled, pool).run()
-
-
-def _repairing_lawfully(snapshot: FleetSnapshot) -> FleetSnapshot:
-    """Return the snapshot with a policy that fixes first, if a hard limit is broken now.
-
-    Solvers repair limits before any goal. Without `fix_first`, nothing else keeps a plan from a repair that makes
-    reservations short, and such a plan may not be committed.
-    """
-    policy = snapshot.policy
-    if policy.fix_first or excess(snapshot, snapshot.servers.target) <= TOLERANCE:
-        return snapshot
-    return replace(snapshot, policy=replace(policy, fix_first=True))
+    return _Solve(snapshot, limits, seed, progress, cancelled, pool).run()
 
 
 class _Solve:
@@ -117,20 +106,26 @@ class _Solve:
         cancelled: Callable[[], bool] | None,
         pool: Pool | None,
     ) -> None:
-        self.snapshot, self.limits, self.seed = snapshot, limits, seed
+        self.limits, self.seed = limits, seed
         self.progress, self.cancelled, self.pool = progress, cancelled, pool
-        self.fix_first = snapshot.policy.fix_first
-        self.objective = Objective.PRIORITIES if self.fix_first else Objective.SUM
+        self.snapshot = repairing_lawfully(snapshot)
         self.started, self.started_processor_s = time.perf_counter(), time.process_time()
         self.step_s: dict[str, float] = {}
         self.zones = self._zones()
         self.churn_most: Ints | None = None
         """The preemptions (R,) to which the answer keeps; None: it has no such limit."""
 
+    @property
+    def fix_first(self) -> bool:
+        return self.snapshot.policy.fix_first
+
     def run(self) -> SolveResult:
         budget = churn_budget(self.snapshot)
         may_go = self.zones is not None and bool(self.zones.gone.any())
         found, target, wanted = self._first(budget, WITHOUT_BUDGET_SHARE if may_go else 1.0)
+        if not self.fix_first and check_regression(self.snapshot, target):
+            self.snapshot = fixing_first(self.snapshot)  # a promise is cheaper to break than to keep
+            found, target, wanted = self._first(budget, WITHOUT_BUDGET_SHARE if may_go else 1.0)
         if may_go and (back := scattered(self.snapshot, target)).any():
             found, target, wanted = self._first_again(budget, target, back)
         present = give_up_leaving(self.snapshot, np.maximum(self.snapshot.servers.target, FREE))
@@ -328,7 +323,7 @@ class _Solve:
             statement.problem,
             with_time(limits, left_s),
             solver=SOLVER,
-            objective=self.objective,
+            objective=Objective.PRIORITIES if self.fix_first else Objective.SUM,
             start=None if begin is None else statement.assignment(begin),
             seed=self.seed,
             progress=heard,
@@ -350,7 +345,7 @@ class _Solve:
     def _bounds(self, found: Result, score: Score) -> tuple[float, float]:
         """Return lower bounds of the penalty and of the cost without racks, of every plan like the answer `found`.
 
-        If the policy fixes first, the second one holds for plans that lack no more than `found`. A repair beyond the
+        If the solve fixes first, the second one holds for plans that lack no more than `found`. A repair beyond the
         churn budget may lack more, because requests that wait get nothing in it. It then has the bounds of the rest.
         """
         least = self._least_penalty(found, score)

@@ -125,12 +125,25 @@ def _require_few_bytes(file: str, size: int) -> None:
         raise InterchangeError([Problem(file, None, None, message)])
 
 
+class RepeatedKey(ValueError):
+    """An object in JSON has a key twice. One of both values would be lost."""
+
+
 def parse_json(content: str | bytes) -> Any:
-    """Return the value of JSON. Raises ValueError, also if it is nested too deep."""
+    """Return the value of JSON. Raises ValueError, also if it is nested too deep, and RepeatedKey."""
     try:
-        return json.loads(content)
+        return json.loads(content, object_pairs_hook=_object)
     except RecursionError as error:
         raise ValueError("it is nested too deep") from error
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict[str, Any]()
+    for key, value in pairs:
+        if key in found:
+            raise RepeatedKey(f"an object has the key {key[:NAME_CHARACTERS_MAX]!r} twice")
+        found[key] = value
+    return found
 
 
 def read_json(stream: BinaryIO, file: str, bytes_max: int = JSON_BYTES_MAX) -> bytes:

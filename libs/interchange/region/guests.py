@@ -29,6 +29,8 @@ def with_guests_of_files(image: RegionImage, servers: Table, reservations: Table
     names = {str(name): row for row, name in enumerate(image.snapshot.reservations.name)}
     unknown = column.matches(lambda name: name not in names)
     reservations.bad_rows(unknown, HOST, "{} is not a reservation", column.names)
+    alone = ~np.isnan(share) & (column.codes < 0)
+    reservations.bad_rows(alone, SHARE, f"is of no guest: name its host in {HOST}, or give null")
     if unknown.any():
         return image
     guests = guests_of_rows(image, column.names, np.nan_to_num(share))

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from libs.domain.arrays import Ints
-from libs.interchange.files.bounds import parse_json
+from libs.interchange.files.bounds import RepeatedKey, parse_json
 from libs.interchange.files.errors import PROBLEMS_MAX
 from libs.interchange.files.hints import hint
 from libs.interchange.files.tables import Table
@@ -50,7 +50,7 @@ def read_json_column(
         try:
             found[row] = parse(parse_json(given))
         except ValueError as error:
-            wrong.setdefault(str(error) if isinstance(error, WrongValue) else form, []).append(row)
+            wrong.setdefault(str(error) if isinstance(error, (WrongValue, RepeatedKey)) else form, []).append(row)
             if len(wrong) >= PROBLEMS_MAX:  # no further problem is reported, and each costs a look for the nearest name
                 break
     for message, rows in wrong.items():

@@ -43,6 +43,7 @@ from libs.interchange.region.reservation_columns import (
     read_move_costs,
     read_pairs,
     read_priorities,
+    read_share_max,
     read_survived_kinds,
 )
 from libs.interchange.region.resources import PREFIX as RESOURCE_PREFIX
@@ -161,9 +162,7 @@ def load_region(source: Source, *, name: str = "region", absent: RegionPolicy = 
         priority=read_priorities(reservations_table),
         move_cost=read_move_costs(reservations_table),
         gbit_per_rru=read_gbit(reservations_table),
-        msb_share_max=read_limit(reservations_table, "msb_share_max")
-        if reservations_table.has("msb_share_max")
-        else np.full(len(reservation_names), np.inf),
+        msb_share_max=read_share_max(reservations_table, "msb_share_max"),
         domain_limits=read_domain_limits(reservations_table, topology.kinds),
         allowed=read_allowed(reservations_table, topology.datacenters),
         generation=np.ones(len(reservation_names), np.int64),

@@ -136,6 +136,17 @@ def read_limit(table: Table, field: str) -> Floats:
     return np.where(np.isnan(values), np.inf, values)
 
 
+def read_share_max(table: Table, field: str) -> Floats:
+    """Return the most of its capacity that one domain may hold of each reservation, (R,), above 0 and at most 1; inf:
+    no limit, as without the column.
+    """
+    if not table.has(field):
+        return np.full(len(table), np.inf)
+    values = table.numbers(field, nullable=True, most=1.0)
+    table.bad_rows(values == 0, field, "is 0: no server may join; give a share above 0, or null for no limit")
+    return np.where(np.isnan(values), np.inf, values)
+
+
 def read_pairs(
     table: Table, field: str, what: str, value: str, reservations: Names, columns: Names, absent: float, most: float
 ) -> Floats:

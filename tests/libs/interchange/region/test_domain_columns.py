@@ -98,6 +98,7 @@ def test_wrong_limits_are_refused_with_their_column(text):
             '{"network_block": {"domains_max": 1, "domains_preferred": 3}}',
             "domains_preferred of network_block is 3, above the hard limit domains_max 1: give at most 1, or leave it",
         ),
+        ("domain_limits", '{"msb": {"servers_max": 9}, "msb": {"servers_max": 1}}', "the key 'msb' twice"),
     ],
 )
 def test_an_error_names_what_is_unknown_or_means_nothing(column, text, said):

@@ -78,6 +78,7 @@ def test_a_region_without_guests_has_no_columns_for_them():
         ({"cache": guest(guest_of="cache")}, "guest_of", "this reservation itself"),
         ({"cache": guest(), "batch": guest(guest_of="cache")}, "guest_of", "is a guest of web itself"),
         ({"cache": guest(guest_share=0.6), "batch": guest(guest_share=0.5)}, "guest_share", "0.39 of each server"),
+        ({"cache": guest(guest_of=None)}, "guest_share", "is of no guest: name its host in guest_of"),
         ({"cache": guest(guest_share=None)}, "guest_share", "guests have at least 0.01"),
         ({"cache": guest(guest_of="other", rru={"hw-b": 1.0})}, "guest_of", "other does not use hw-b"),
         ({"cache": guest(priority=4)}, "priority", "a guest has none of its own"),

@@ -159,6 +159,9 @@ BAD = {
     ),
     "huge capacity": (R, "capacity_rru", [2.0, 1e18], 1, "is above 1e+12"),
     "huge rru": (U, "rru", [1.0, 2e6, 2.0], 1, "is above 1e+06"),
+    "MSB share of nothing": (R, "msb_share_max", [0.0, None], 0, "is 0: no server may join"),
+    "MSB share above all": (R, "msb_share_max", [0.5, 1.5], 1, "is above 1"),
+    "negative MSB share": (R, "msb_share_max", [None, -0.1], 1, "less than 0"),
     "huge share": (A, "share", [1e300], 0, "is above 10"),
     "infinite share": (A, "share", [np.inf], 0, "finite"),
 }
@@ -188,6 +191,7 @@ def test_bad_input_is_named_by_file_row_and_field(name):
         (b'{"shared_buffer_share": 1.0}', "below 1"),
         (b'{"shortfall_cost": 1e308}', "shortfall_cost: is a cost and must be at most 1e"),
         (b'{"booking_horizon_s": 1e18}', "must be at most 31536000 seconds"),
+        (b'{"spread_cost": 1, "spread_cost": 2}', "an object has the key 'spread_cost' twice"),
         (b"\xff\xfe", "not JSON"),
         (b"[" * 100_000, "policy.json: is not JSON: it is nested too deep"),
     ],
