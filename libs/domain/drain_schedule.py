@@ -12,13 +12,16 @@ from libs.domain.maintenance import MaintenanceAnswer
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DrainGround:
-    """The facts behind a schedule. K racks to drain; M MSBs and Q rows, as in `region.rows_rru`.
+    """The facts behind a schedule. K racks to drain; M MSBs and Q rows, as in `region.rows_rru`; T hardware types.
 
-    rack       (K,) str      names
-    rack_msb   (K,) int      the MSB of each, a row of `region.msb`
-    servers    (K,) int      servers of the fleet in each
-    gone_rru   (K, Q) RRU    capacity of each row that is up and has joined in each rack
-    asked      planned maintenance that has begun or waits: from when until when; None: no end is known
+    rack           (K,) str      names
+    rack_msb       (K,) int      the MSB of each, a row of `region.msb`
+    servers        (K,) int      servers of the fleet in each
+    gone_rru       (K, Q) RRU    capacity of each row that is up and has joined in each rack
+    spare_type     (T,) str      the types that have spare servers in the region
+    spare_servers  (T,) int      spare servers of each, in maintenance or not
+    spare_gone     (K, T) int    those of them in each rack
+    asked          planned maintenance that has begun or waits: from when until when; None: no end is known
     """
 
     region: LossGround
@@ -26,6 +29,9 @@ class DrainGround:
     rack_msb: Indices
     servers: Ints
     gone_rru: Floats
+    spare_type: Names
+    spare_servers: Ints
+    spare_gone: Ints
     asked: tuple[tuple[datetime, datetime | None], ...] = ()
 
 

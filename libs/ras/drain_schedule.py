@@ -9,7 +9,13 @@ from datetime import datetime, timedelta
 import numpy as np
 
 from libs.domain.drain_schedule import DrainGround, DrainSchedule, DrainSlot
-from libs.domain.maintenance import MaintenanceAnswer, MaintenanceGround, MaintenanceReason, MaintenanceVerdict
+from libs.domain.maintenance import (
+    MaintenanceAnswer,
+    MaintenanceGround,
+    MaintenanceReason,
+    MaintenanceVerdict,
+    SpareServers,
+)
 from libs.ras.maintenance import may_begin
 
 
@@ -67,7 +73,22 @@ def _answer(ground: DrainGround, racks: Sequence[int]) -> MaintenanceAnswer:
             granted_rru=_promised_rru(ground, racks),
             held_rru=held,
             gone_rru=held - region.least(total - ground.gone_rru[racks].sum(0)),
+            spares=_spares(ground, racks),
         )
+    )
+
+
+def _spares(ground: DrainGround, racks: Sequence[int]) -> tuple[SpareServers, ...]:
+    """Return the spare servers of each type of which the racks have some."""
+    asked = ground.spare_gone[racks].sum(0)
+    return tuple(
+        SpareServers(
+            hardware_type=str(ground.spare_type[t]),
+            servers=int(ground.spare_servers[t]),
+            in_maintenance=0,
+            asked=int(asked[t]),
+        )
+        for t in np.flatnonzero(asked)
     )
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from datetime import datetime
 
 import numpy as np
 import sqlalchemy as sa
 
+from libs.domain.arrays import Ints, Names
 from libs.domain.domain_kind import RACK
 from libs.domain.drain_schedule import DrainGround
 from libs.store.capacity.loss_ground import load_held, load_loss_rows
+from libs.store.capacity.maintenance import SPARE_SERVERS
 from libs.store.fleet.regions import load_region
 from libs.store.platform.database import Transaction
 from libs.store.platform.refusals import NotFound
@@ -28,6 +30,9 @@ _WITHIN = """
     JOIN server_domains ON server_domains.domain_id = domains.domain_id
     JOIN servers ON servers.server_id = server_domains.server_id
     WHERE domains.region_id = :region_id AND decommissioned_at IS NULL"""
+_SPARES = f"""
+    SELECT hardware_types.name AS hardware_type, rack_id, count(*) AS servers
+    FROM {SPARE_SERVERS} GROUP BY 1, 2 ORDER BY 1"""
 _ASKED = """
     SELECT starts_at, ends_at FROM unavailability_events
     WHERE region_id = :region_id AND kind = 'planned' AND ended_at IS NULL AND state <> 'refused'"""
@@ -60,7 +65,9 @@ def load_drain_ground(
         if missing:
             raise NotFound(noun, missing[0])
     msb_of = {str(name): m for m, name in enumerate(region.domain)}
-    gone = load_held(tx, region_id, rows, {row.rack_id: k for k, row in enumerate(found)}, kind=RACK).T
+    rack_ids = {row.rack_id: k for k, row in enumerate(found)}
+    gone = load_held(tx, region_id, rows, rack_ids, kind=RACK).T
+    spare_type, spare_servers, spare_gone = _spares(tx, region_id, rack_ids)
     asked_for = tx.execute(sa.text(_ASKED), {"region_id": region_id}).all()
     return DrainGround(
         region=region,
@@ -68,8 +75,27 @@ def load_drain_ground(
         rack_msb=np.array([msb_of[row.msb] for row in found], np.int32),
         servers=np.array([row.servers for row in found], np.int64),
         gone_rru=gone,
+        spare_type=spare_type,
+        spare_servers=spare_servers,
+        spare_gone=spare_gone,
         asked=tuple((row.starts_at, row.ends_at) for row in asked_for if row.ends_at is None or row.ends_at > now),
     )
+
+
+def _spares(tx: Transaction, region_id: int, racks: Mapping[int, int]) -> tuple[Names, Ints, Ints]:
+    """Return the (T,) hardware types that have spare servers, the (T,) numbers of these, and the (K, T) in the racks.
+
+    racks   id of each of the K racks -> its row
+    """
+    found = tx.execute(sa.text(_SPARES), {"region_id": region_id}).all()
+    types = list(dict.fromkeys(row.hardware_type for row in found))
+    row_of = {name: t for t, name in enumerate(types)}
+    servers, gone = np.zeros(len(types), np.int64), np.zeros((len(racks), len(types)), np.int64)
+    for row in found:
+        servers[row_of[row.hardware_type]] += row.servers
+        if row.rack_id in racks:
+            gone[racks[row.rack_id], row_of[row.hardware_type]] = row.servers
+    return np.array(types, object), servers, gone
 
 
 def _racks_within(tx: Transaction, region_id: int, domains: Collection[tuple[str, str]]) -> list[int]:

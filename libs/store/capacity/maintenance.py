@@ -18,6 +18,7 @@ from libs.domain.unavailability import UnavailabilityScope
 from libs.store.capacity.coverage import coverage_query
 from libs.store.capacity.ungranted import GRANTED_RRU
 from libs.store.fleet.servers_hit import COVERED, servers_hit
+from libs.store.fleet.snapshot import LEAVING
 from libs.store.platform.database import Transaction
 
 _WITHIN: dict[str, str] = {
@@ -90,16 +91,20 @@ _RESERVATIONS = """
     FROM measured JOIN wanted USING (reservation_id) ORDER BY reservation_id, total_rru - gone_rru"""
 
 
-# A spare server that replaces a lost one, or is lent, is on its way out.
-_SPARES = """
-    SELECT hardware_types.name AS hardware_type, count(*) AS servers,
-           count(*) FILTER (WHERE unavailability = 'planned') AS in_maintenance,
-           count(*) FILTER (WHERE unavailability = 'none' AND {within}) AS asked
-    FROM reservations JOIN servers ON current_reservation_id = reservation_id JOIN racks USING (rack_id)
+# A spare server that replaces a lost one, is lent or retires is on its way out.
+SPARE_SERVERS = f"""
+    reservations JOIN servers ON current_reservation_id = reservation_id JOIN racks USING (rack_id)
     JOIN hardware_types USING (hardware_type_id)
     WHERE reservations.region_id = :region_id AND reservations.kind = 'shared_buffer' AND deleted_at IS NULL
       AND target_reservation_id = reservation_id AND spare_for_reservation_id IS NULL AND unavailability <> 'unplanned'
-    GROUP BY 1 HAVING count(*) FILTER (WHERE unavailability = 'none' AND {within}) > 0 ORDER BY 1"""
+      AND NOT {LEAVING}"""
+"""SQL after FROM: the spare servers that are there, with their racks and hardware types."""
+_SPARES = f"""
+    SELECT hardware_types.name AS hardware_type, count(*) AS servers,
+           count(*) FILTER (WHERE unavailability = 'planned') AS in_maintenance,
+           count(*) FILTER (WHERE unavailability = 'none' AND {{within}}) AS asked
+    FROM {SPARE_SERVERS}
+    GROUP BY 1 HAVING count(*) FILTER (WHERE unavailability = 'none' AND {{within}}) > 0 ORDER BY 1"""
 
 
 def load_ground(

@@ -48,6 +48,9 @@ def drawn(seed, *, asked=()):
         rack_msb=rack_msb,
         servers=np.full(racks, 3),
         gone_rru=gone,
+        spare_type=np.array(["hw-a", "hw-b"], object),
+        spare_servers=np.zeros(2, np.int64),
+        spare_gone=np.zeros((racks, 2), np.int64),
         asked=asked,
     )
 
@@ -117,3 +120,17 @@ def test_a_rack_whose_drain_would_lack_a_resource_has_no_slot():
     plan = planned(replace(ground, region=scarce, gone_rru=np.hstack([ground.gone_rru, gone])))
     [(name, answer)] = plan.unplaced
     assert (name, answer.reason) == (ground.rack[rack], MaintenanceReason.WOULD_BE_SHORT)
+
+
+def test_half_of_the_spare_servers_of_each_type_stay_in_each_slot():
+    ground = drawn(3)
+    lax = replace(ground.region, granted_rru=np.zeros(4))
+    gone = np.zeros((len(ground.rack), 2), np.int64)
+    gone[0] = 3, 0  # alone too many of five
+    gone[1:3] = 0, 2  # two racks of four servers together too many of seven
+    gone[3] = 2, 1
+    plan = planned(replace(ground, region=lax, spare_servers=np.array([5, 7]), spare_gone=gone))
+    [(name, answer)] = plan.unplaced
+    assert (name, answer.reason) == ("rack-00", MaintenanceReason.TOO_FEW_SPARES)
+    assert answer.message.endswith("2 of 5 of hw-a, where 3 must stay")
+    assert [slot.racks for slot in plan.slots[:2]] == [("rack-01", "rack-03"), ("rack-02", "rack-04")]

@@ -19,6 +19,7 @@ from libs.store.fleet.regions import load_region
 from libs.store.fleet.unavailability_events import load_event, settle_event, settle_newcomers
 from libs.store.platform import audit
 from libs.store.platform.database import Database, Transaction
+from services.broker import ask_for_newcomers
 from services.broker.ask_maintenance import ask_queue
 from tests.builders.region import region_image
 from tests.builders.stored import NOW, stored
@@ -185,6 +186,47 @@ def test_newcomers_wait_for_other_maintenance_and_behind_earlier_ones(database: 
         end(tx, two, region_id)
         assert waits(tx, one) == (1, "QuarterInUse", {})
         assert waits(tx, two) is None
+
+
+def test_newcomers_that_are_refused_do_not_block_those_of_later_events(database: Database, region_id: int) -> None:
+    with database.write() as tx:
+        refused = ask(tx, "rack-00", scope="rack")
+        later = ask(tx, "rack-01", scope="rack", override="all")
+        bring(tx, racks=dict.fromkeys((24, 25, 26), 0))
+        ask_queue(tx, region_id, now=NOW)
+        assert waits(tx, refused) == (3, "AboveQuarter", {})
+        more = dict.fromkeys(range(30, 39), 3)
+        bring(tx, racks={**more, 27: 1})
+        ask_queue(tx, region_id, now=NOW)
+        assert waits(tx, refused) == (3, "QuarterInUse", {})
+        assert (waits(tx, later), 27 in maintained(tx)) == ((1, "Behind", {}), False)
+        bring(tx, racks=dict.fromkeys((28, 29, 39, 40, 41), 0))
+        ask_queue(tx, region_id, now=NOW)
+        assert waits(tx, refused) == (8, "AboveQuarter", {})
+        assert (waits(tx, later), 27 in maintained(tx)) == (None, True)
+
+
+def test_newcomers_that_are_in_other_maintenance_wait_for_none(database: Database, region_id: int) -> None:
+    with database.write() as tx:
+        first = ask(tx, "rack-00", scope="rack")
+        second = ask(tx, "rack-04", scope="rack", override="all")
+        bring(tx, racks={24: 0, 25: 4})
+        ask(tx, "server-25", scope="server", override="now")
+        ask_queue(tx, region_id, now=NOW)
+        assert waits(tx, first) == (1, "OtherMsb", {})
+        assert waits(tx, second) is None, "and no event tells of 0 servers that came later"
+
+
+def test_a_run_reads_the_fleet_for_few_refused_newcomers(
+    database: Database, region_id: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ask_for_newcomers, "LEFT_OUT_MAX", 1)
+    with database.write() as tx:
+        refused = ask(tx, "rack-00", scope="rack")
+        later = ask(tx, "rack-04", scope="rack", override="all")
+        bring(tx, racks={**dict.fromkeys(range(24, 29), 0), 30: 4})
+        ask_queue(tx, region_id, now=NOW)
+        assert (waits(tx, refused), waits(tx, later)) == ((5, "AboveQuarter", {}), (1, "Behind", {}))
 
 
 def test_newcomers_wait_while_an_msb_is_down(database: Database, region_id: int) -> None:

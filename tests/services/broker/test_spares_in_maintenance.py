@@ -5,12 +5,13 @@ import sqlalchemy as sa
 
 from libs.domain.reservation import ReservationSpec
 from libs.domain.unavailability import EventState
+from libs.store.capacity.drain_ground import load_drain_ground
 from libs.store.fleet.regions import load_region
 from libs.store.fleet.unavailability_events import load_event
 from libs.store.platform.database import Database
 from services.broker.ask_maintenance import MaintenanceRefused
 from tests.builders.region import region_image
-from tests.builders.stored import stored
+from tests.builders.stored import NOW, stored
 from tests.services.broker.test_ask_maintenance import end, lose, maintained
 from tests.services.broker.test_drain_domains import ask
 
@@ -43,6 +44,28 @@ def test_a_drain_that_takes_most_spare_servers_of_a_type_is_refused(database: Da
         assert answer.message.endswith("left to replace lost ones: 2 of 5 of hw-a, where 3 must stay")
         assert maintained(tx) == []
         assert ask(tx, "rack-04", scope="rack").state is EventState.ALLOWED, "two of five"
+
+
+def test_a_schedule_promises_what_a_drain_would_get(database: Database) -> None:
+    with database.write() as tx:
+        lose(tx, "server-02")
+        ask(tx, "server-00", scope="server")
+    with database.snapshot() as tx:
+        ground = load_drain_ground(tx, "west", racks=["rack-04", "rack-00"], msbs=["msb-00"], now=NOW)
+    assert list(ground.rack) == ["rack-00", "rack-01", "rack-02", "rack-03", "rack-04"]
+    assert (list(ground.spare_type), list(ground.spare_servers)) == (["hw-a"], [4]), "those in maintenance come back"
+    assert [int(one) for one in ground.spare_gone[:, 0]] == [2, 0, 0, 0, 2]
+
+
+def test_a_spare_server_that_retires_is_no_longer_there(database: Database) -> None:
+    with database.write() as tx:
+        retire = """INSERT INTO retirements (region_id, scope, rack_id, kind, reason, due_at, created_at)
+                    SELECT region_id, 'rack', rack_id, 'decommission', 'old', :now, :now FROM racks
+                    WHERE name = 'rack-04'"""
+        tx.execute(sa.text(retire), {"now": NOW})
+        with pytest.raises(MaintenanceRefused) as refused:
+            ask(tx, "b0")
+        assert "1 of 3 of hw-a, where 2 must stay" in refused.value.answer.message
 
 
 def test_what_is_in_maintenance_already_counts_until_it_ends(database: Database, region_id: int) -> None:
