@@ -97,7 +97,7 @@ def _told(event: Json) -> str:
 
 def _note_newcomers(event: Json) -> None:
     """Say how many servers came after the event was allowed, and why it does not take them."""
-    later = event["newcomers"]
+    later = event.get("newcomers")  # a broker of the previous version does not tell
     if later is not None:
         which = f"{later['servers']} server{'s' * (later['servers'] != 1)} that came later"
         note(f"event {event['unavailability_event_id']} does not take {which}: {later['answer']['message']}")

@@ -17,6 +17,7 @@ from services.pages.visit import Visit, link_markup, server_link, to_region
 
 NAMED_MAX = 3
 """Reservations that the outlook names for each domain."""
+_LATER = "Servers that an import brought in after it was allowed. They go on working until they may join."
 _VERDICTS = {"now": "good", "queued": "warn", "refused": "bad"}
 _STATES = {"allowed": "info", "queued": "warn", "awaiting_approval": "warn", "refused": "bad", "announced": ""}
 _STATE_WORDS = {
@@ -248,6 +249,7 @@ def of_maintenance(visit: Visit, region: str, planned: Part, refused: Sequence[J
             Column("state", "State", lambda one: one["state"], _state),
             Column("answer", "Answer", _answer_text, _answer),
             Column("waits", "Waits for", lambda one: _waits(one, names)),
+            Column("later", "Later servers", _later_text, _later, hint=_LATER),
             Column("begins", "Begins", lambda one: _begins(one), lambda one: _begins_shown(visit, one)),
             Column("ends", "Ends", lambda one: one["ends_at"], _at(visit, "ends_at")),
         ],
@@ -284,6 +286,21 @@ def _waits(one: Json, names: dict[int, str]) -> str | None:
     if one["answer"] is None:
         return None
     return ", ".join(names.get(event, "an event that ended") for event in one["answer"]["waits_for"]) or None
+
+
+def _later_text(one: Json) -> str | None:
+    """Return how many servers entered its scope after it was allowed, and why it does not take them."""
+    later = one.get("newcomers")  # a broker of the previous version does not tell
+    return None if later is None else f"{number(later['servers'])} not taken: {later['answer']['message']}"
+
+
+def _later(one: Json) -> Markup | None:
+    later = one.get("newcomers")
+    if later is None:
+        return None
+    answer = later["answer"]
+    badge = _badge(_VERDICTS[answer["verdict"]], f"{number(later['servers'])} not taken")
+    return Markup("{} {}").format(badge, said(answer["message"]))
 
 
 def _begins(one: Json) -> str | None:

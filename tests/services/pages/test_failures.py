@@ -6,6 +6,7 @@ import re
 from types import SimpleNamespace
 
 import pytest
+from markupsafe import Markup
 
 from services.pages.api import Part
 from services.pages.views.failure_tables import of_failures, of_losses, of_maintenance
@@ -98,6 +99,20 @@ def test_an_event_of_a_domain_is_shown_with_its_kind() -> None:
         columns = {column.key: column for column in table.columns}
         assert columns["scope"].cells([one]) == ["network block"]
         assert columns["name"].cells([one]) == ["block-03"], "only servers have a page"
+
+
+def test_servers_that_maintenance_does_not_take_are_told_with_the_reason() -> None:
+    visit = SimpleNamespace(path="/regions/west/failures", query={})
+    answer = {"verdict": "queued", "message": "it waits until msb-02 is up again; see `plimsoll status`"}
+    events = [{"unavailability_event_id": 1, "newcomers": {"servers": 1200, "answer": answer}}]
+    events += [{"unavailability_event_id": 2, "newcomers": None}, {"unavailability_event_id": 3}]
+    events = [{**one, "scope": "rack", "scope_name": "rack-01"} for one in events]
+    table = of_maintenance(visit, "west", Part(items=events, next_cursor=None), [])
+    (column,) = [one for one in table.columns if one.key == "later"]
+    assert [column.value(one) for one in events] == [f"1,200 not taken: {answer['message']}", None, None]
+    first, *rest = (Markup(cell).striptags() for cell in column.cells(events))
+    assert first == "1,200 not taken it waits until msb-02 is up again; see plimsoll status"
+    assert {*rest} == {"–"}
 
 
 def test_a_failure_its_replacement_and_the_buffer_are_told(log_in, world, api) -> None:
