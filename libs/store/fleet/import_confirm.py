@@ -47,7 +47,7 @@ _PLACES = (
 # The items with the ids of their places. An item is absent if its rack or MSB has another parent by now.
 _PLACED = f"""
     placed AS (
-        SELECT items.*, rack_id, msbs.msb_id, hardware_type_id FROM (SELECT * {_ITEMS}) AS items
+        SELECT items.*, rack_id, msbs.msb_id, msbs.datacenter_id, hardware_type_id FROM (SELECT * {_ITEMS}) AS items
         JOIN racks ON racks.region_id = :region_id AND racks.name = rack
         JOIN msbs ON msbs.msb_id = racks.msb_id AND msbs.name = msb
         JOIN datacenters ON datacenters.datacenter_id = msbs.datacenter_id AND datacenters.name = datacenter
@@ -55,15 +55,17 @@ _PLACED = f"""
     )"""
 _ADD = f"""
     WITH {_PLACED}
-    INSERT INTO servers (region_id, name, rack_id, hardware_type_id, rack_revision, msb_revision)
-    SELECT :region_id, server, rack_id, hardware_type_id, :revision, :revision FROM placed
+    INSERT INTO servers (region_id, name, rack_id, hardware_type_id, rack_revision, msb_revision, datacenter_revision)
+    SELECT :region_id, server, rack_id, hardware_type_id, :revision, :revision, :revision FROM placed
     WHERE action = 'add' ORDER BY item_index"""
 _CHANGE = f"""
     WITH {_PLACED}
     UPDATE servers SET rack_id = placed.rack_id, hardware_type_id = placed.hardware_type_id,
         rack_revision = CASE WHEN servers.rack_id = placed.rack_id THEN rack_revision ELSE :revision END,
-        msb_revision = CASE WHEN racks.msb_id = placed.msb_id THEN msb_revision ELSE :revision END
-    FROM placed, racks
+        msb_revision = CASE WHEN msbs.msb_id = placed.msb_id THEN msb_revision ELSE :revision END,
+        datacenter_revision = CASE WHEN msbs.datacenter_id = placed.datacenter_id THEN datacenter_revision
+                                   ELSE :revision END
+    FROM placed, racks JOIN msbs USING (msb_id)
     WHERE placed.action = 'change' AND servers.server_id = placed.server_id AND racks.rack_id = servers.rack_id"""
 # Only the kinds in which the list and the region differ.
 _SAID = """

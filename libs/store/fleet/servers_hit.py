@@ -31,15 +31,15 @@ def servers_hit(events: str, *columns: str, among: str = "") -> str:
     carried, of_rack = _listed(events, columns), _listed("hit_racks", columns)
     return f"""
     hit_racks AS (
-        SELECT rack_id{carried}, false AS with_place FROM {events} WHERE rack_id IS NOT NULL
-        UNION ALL SELECT racks.rack_id{carried}, true FROM {events} JOIN racks USING (msb_id)
-        UNION ALL SELECT racks.rack_id{carried}, true FROM {events} JOIN msbs USING (datacenter_id)
+        SELECT rack_id{carried}, false AS with_place, 'rack' AS place FROM {events} WHERE rack_id IS NOT NULL
+        UNION ALL SELECT racks.rack_id{carried}, true, 'msb' FROM {events} JOIN racks USING (msb_id)
+        UNION ALL SELECT racks.rack_id{carried}, true, 'datacenter' FROM {events} JOIN msbs USING (datacenter_id)
             JOIN racks ON racks.msb_id = msbs.msb_id
     ), hit AS (
         SELECT server_id{carried}, false AS with_place, NULL::bigint AS event_domain_id, 0 AS revision
             FROM {events} WHERE server_id IS NOT NULL
         UNION ALL SELECT servers.server_id{of_rack}, with_place, NULL,
-                CASE WHEN with_place THEN msb_revision ELSE rack_revision END
+                CASE place WHEN 'rack' THEN rack_revision WHEN 'msb' THEN msb_revision ELSE datacenter_revision END
             FROM hit_racks JOIN servers USING (rack_id){kept}
         UNION ALL SELECT server_domains.server_id{carried}, false, domain_id, domain_revision
             FROM {events} JOIN server_domains USING (domain_id){in_domains}

@@ -146,9 +146,10 @@ servers = sa.Table(
     text("unavailability", default="none"),
     generation(),
     at("decommissioned_at", nullable=True),
-    # Since which revisions it stands in its rack, and in its MSB.
+    # Since which revisions it stands in its rack, its MSB and its datacenter.
     revision("rack_revision"),
     revision("msb_revision"),
+    revision("datacenter_revision"),
     sa.UniqueConstraint("region_id", "server_id"),
     sa.ForeignKeyConstraint(["region_id", "rack_id"], ["racks.region_id", "racks.rack_id"]),
     sa.ForeignKeyConstraint(

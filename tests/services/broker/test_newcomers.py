@@ -151,6 +151,19 @@ def test_another_rack_of_the_msb_is_another_place_for_a_rack_only(database: Data
         assert waits(tx, rack) == (1, "OtherMsb", {})
 
 
+def test_maintenance_of_a_datacenter_follows_its_servers_to_another_msb_of_it(
+    database: Database, region_id: int
+) -> None:
+    with database.write() as tx:
+        event = ask(tx, "dc-00", scope="datacenter", override="all")
+        before = maintained(tx)
+        bring(tx, racks={7: 4, 24: 4})
+        ask_queue(tx, region_id, now=NOW)
+        assert (maintained(tx), waits(tx, event)) == (before, (1, "SeveralMsbs", {}))
+        moved = "SELECT racks.name FROM servers JOIN racks USING (rack_id) WHERE servers.name = 'server-07'"
+        assert tx.execute(sa.text(moved)).scalar_one() == "rack-04"
+
+
 def test_what_an_approval_was_not_asked_for_waits(database: Database, region_id: int) -> None:
     with database.write() as tx:
         set_approval_limits(tx, region_id, ApprovalLimits(four_eyes=True))
