@@ -17,6 +17,7 @@ depends_on = None
 _COLUMNS = (
     ("servers", "rack_revision"),
     ("servers", "msb_revision"),
+    ("servers", "datacenter_revision"),
     ("server_domains", "domain_revision"),
     ("unavailability_events", "covers_revision"),
 )
