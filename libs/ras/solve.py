@@ -80,6 +80,7 @@ def plan_target_bindings(
     progress: Listener | None = None,
     cancelled: Callable[[], bool] | None = None,
     pool: Pool | None = None,
+    keeps_promises: bool = True,
 ) -> SolveResult:
     """Return the target binding of every server: minimise expressions 1 and 3 to 7, and then refine the worst racks.
 
@@ -90,8 +91,10 @@ def plan_target_bindings(
     progress   receives phase, incumbent, bound and gap
     cancelled  returns whether to stop; the best plan so far is then the answer
     pool       solves parts of a relaxation and neighbourhoods; None: threads of this process
+    keeps_promises  whether the sum of all penalties must not grow, as in a plan to be committed. Otherwise a policy
+                    without `fix_first` may give one that adds shortfalls, if these are cheap
     """
-    return _Solve(snapshot, limits, seed, progress, cancelled, pool).run()
+    return _Solve(snapshot, limits, seed, progress, cancelled, pool, keeps_promises=keeps_promises).run()
 
 
 class _Solve:
@@ -105,9 +108,12 @@ class _Solve:
         progress: Listener | None,
         cancelled: Callable[[], bool] | None,
         pool: Pool | None,
+        *,
+        keeps_promises: bool = True,
     ) -> None:
         self.limits, self.seed = limits, seed
         self.progress, self.cancelled, self.pool = progress, cancelled, pool
+        self.keeps_promises, self.weighs = keeps_promises, False  # weighs: for a sum, although this solve fixes first
         self.snapshot = repairing_lawfully(snapshot)
         self.started, self.started_processor_s = time.perf_counter(), time.process_time()
         self.step_s: dict[str, float] = {}
@@ -123,8 +129,8 @@ class _Solve:
         budget = churn_budget(self.snapshot)
         may_go = self.zones is not None and bool(self.zones.gone.any())
         found, target, wanted = self._first(budget, WITHOUT_BUDGET_SHARE if may_go else 1.0)
-        if not self.fix_first and check_regression(self.snapshot, target):
-            self.snapshot = fixing_first(self.snapshot)  # a promise is cheaper to break than to keep
+        if self.keeps_promises and not self.fix_first and check_regression(self.snapshot, target):
+            self.snapshot, self.weighs = fixing_first(self.snapshot), True
             found, target, wanted = self._first(budget, WITHOUT_BUDGET_SHARE if may_go else 1.0)
         if may_go and (back := scattered(self.snapshot, target)).any():
             found, target, wanted = self._first_again(budget, target, back)
@@ -338,7 +344,7 @@ class _Solve:
         broken, least = excess(self.snapshot, target), excess(self.snapshot, present)
         if abs(broken - least) > SAME * max(1.0, least):
             return broken < least
-        if self.fix_first and abs(score.penalty - stay.penalty) > SAME * max(1.0, stay.penalty):
+        if self.fix_first and not self.weighs and abs(score.penalty - stay.penalty) > SAME * max(1.0, stay.penalty):
             return score.penalty < stay.penalty
         return score.total < stay.total
 

@@ -113,7 +113,8 @@ def _is_type(request: Request, path: Sequence[str]) -> bool:
     """Return whether the end of a path is no field, but one of the types that the field before it may have."""
     before = _level(request, path[:-1])
     is_field = path[-1].isdigit() or any(True for schema in before for _ in _children(schema, path[-1]))
-    return bool(before) and not is_field and len({schema.get("type") for schema in before}) > 1
+    types = {schema.get("type") for schema in before} - {"null"}  # the library names no type beside null
+    return not is_field and len(types) > 1
 
 
 def _properties(request: Request, path: Sequence[str]) -> set[str]:

@@ -150,7 +150,11 @@ def run_bundle(
         limits = replace(limits, neighbourhoods_max=neighbourhoods)
     with showing_progress(stderr) as progress:
         return plan_target_bindings(
-            bundle.region.snapshot, limits, seed=bundle.seed if seed is None else seed, progress=progress
+            bundle.region.snapshot,
+            limits,
+            seed=bundle.seed if seed is None else seed,
+            progress=progress,
+            keeps_promises=bundle.is_replay,
         )
 
 

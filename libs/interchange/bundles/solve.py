@@ -34,12 +34,14 @@ class Bundle:
     A canary of the region is in the manifest, because the files of a region have none.
 
     what_if   the changes that were imagined, and that the region has already; None: it is as it was
+    is_replay  whether it is of a solve whose plan was to be committed. A bare region folder is not
     """
 
     region: RegionImage
     seed: int = 0
     limits: Mapping[str, float] = field(default_factory=dict)
     what_if: Mapping[str, object] | None = None
+    is_replay: bool = False
 
 
 def bundle_of(
@@ -51,7 +53,7 @@ def bundle_of(
 ) -> Bundle:
     """Return the bundle of a solve. Limits that are None or infinite are left out."""
     kept = {name: value for name, value in limits.items() if value is not None and math.isfinite(value)}
-    return Bundle(region=image_of(snapshot), seed=seed, limits=kept, what_if=what_if)
+    return Bundle(region=image_of(snapshot), seed=seed, limits=kept, what_if=what_if, is_replay=True)
 
 
 def save_bundle(bundle: Bundle, path: str | os.PathLike[str]) -> None:
@@ -134,4 +136,4 @@ def _with_manifest(region: RegionImage, source: Mapping[str, Content]) -> Bundle
         except (ValueError, AttributeError, TypeError, KeyError) as error:
             raise InterchangeError([Problem(MANIFEST, None, None, f"is not a replay manifest: {error}")]) from error
     region = replace(region, snapshot=replace(region.snapshot, canary=canary))
-    return Bundle(region=region, seed=seed, limits=limits, what_if=what_if)
+    return Bundle(region=region, seed=seed, limits=limits, what_if=what_if, is_replay=True)
