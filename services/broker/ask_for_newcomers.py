@@ -15,8 +15,8 @@ from libs.store.platform.database import Transaction
 ACTOR = "broker.maintenance"
 """The actor of a change of state in the audit trail."""
 LEFT_OUT_MAX = 4
-"""Events that a run asks for without taking their newcomers. Each costs a reading of the fleet, seconds for a million
-servers.
+"""Events that a run asks for without taking their newcomers. Each costs a reading of the fleet: 0.3 to 0.7 s for
+100,000 servers.
 """
 
 
