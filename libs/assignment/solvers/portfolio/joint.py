@@ -28,6 +28,7 @@ from libs.assignment.solvers.portfolio.joint_columns import is_scarce, with_colu
 from libs.assignment.solvers.portfolio.phases import BESIDE_SHARE, Phases
 from libs.assignment.solvers.portfolio.relaxation import Relaxation, quiet_columns
 from libs.assignment.solvers.portfolio.relaxation_by_columns import is_by_columns
+from libs.assignment.solvers.portfolio.relaxation_by_container import AVOIDABLE
 from libs.assignment.solvers.portfolio.subproblem import Pool
 from libs.assignment.solvers.portfolio.unavoidable import without_unavoidable
 from libs.assignment.solvers.portfolio.watch import Watch
@@ -95,10 +96,8 @@ class Joint:
         """Return a lower bound of the plain sum in answers whose first goal is no worse than that of the best known."""
         if self.whole is None:
             return self.bound
-        lowered, above = self.phases.lowered, self.goals[:-1]
-        least = [lowered.levels[k].least(lowered.model) for k in above]
-        least[0] = least[0] if self.first is None else max(least[0], self.first.bound)
-        least_above = sum(self.unit[k] * value for k, value in zip(above, least, strict=True))
+        above = self.goals[:-1]
+        least_above = sum(self.unit[k] * self._least(k) for k in above)
         return max(self.bound, self.whole.bound + (1.0 - self.whole.share) * least_above)
 
     def settles(self, level: int, counts: Ints) -> bool:
@@ -164,15 +163,23 @@ class Joint:
             return replace(self, first=Whole(least, np.zeros(len(lowered.problem.containers))))
         return replace(self, first=self.phases.whole_bound(model, np.zeros(len(model.row_lower)), counts, BESIDE_SHARE))
 
-    def proves(self, counts: Ints) -> bool:
-        """Return whether `counts` (Q,) are optimal: the goals above have their least values, and the last its bound."""
+    def proves(self, counts: Ints, gap: float) -> bool:
+        """Return whether `counts` (Q,) are optimal within a gap. The goals above may not pay more than the share
+        AVOIDABLE of what may be avoided.
+        """
         lowered = self.phases.lowered
         tolerance, values = lowered.compiled.tolerance, lowered.values(lowered.point_of(counts))
         *above, last = self.goals
-        if any(values[k] > (least := lowered.levels[k].least(lowered.model)) + tolerance(k, least) for k in above):
+        share = min(gap, AVOIDABLE)
+        if any(values[k] > (least := self._least(k)) + share * least + tolerance(k, least) for k in above):
             return False
         least = self.bound_of_last(values)
-        return values[last] <= least + self.phases.limits.exact_gap * abs(values[last]) + tolerance(last, least)
+        return values[last] <= least + gap * abs(values[last]) + tolerance(last, least)
+
+    def _least(self, level: int) -> float:
+        """Return the least value of a goal above the last that is known."""
+        least = self.phases.lowered.levels[level].least(self.phases.lowered.model)
+        return max(least, self.first.bound) if self.first is not None and level == self.goals[0] else least
 
     def _most(self, values: tuple[float, ...]) -> float:
         """Return the sum of the goals above the last in the plain sum, for the values (levels,)."""
@@ -262,13 +269,13 @@ def search_together(
     if relaxation.plan is not None:  # gains are then relative to the plain sum, not to the larger weighted one
         phases.count_from(plain.objective(relaxation.plan), relaxation.plan)
 
-    def proves(near: Ints, found: Callable[[], Ints]) -> bool:
+    def proves(near: Ints, found: Callable[[], Ints], gap: float) -> bool:
         nonlocal joint
         joint = joint.with_first(first, near)
         relaxed(joint)
         joint = joint.raised(first, near)
         relaxed(joint)
-        return is_scarce(joint, near) or joint.proves(found())
+        return is_scarce(joint, near) or joint.proves(found(), gap)
 
     found = phases.improve(relaxation, phases.start(relaxation, counts, mended), relaxation.bound, proves)
     found = phases.better(mended, found)

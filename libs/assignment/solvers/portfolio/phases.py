@@ -26,7 +26,7 @@ from libs.assignment.solvers.portfolio.repair import is_broken, restored
 from libs.assignment.solvers.portfolio.rounding import round_counts
 from libs.assignment.solvers.portfolio.rounding_cost import Excess
 from libs.assignment.solvers.portfolio.subproblem import Pool
-from libs.assignment.solvers.portfolio.unpaid import paying
+from libs.assignment.solvers.portfolio.unpaid import paying, penalties
 from libs.assignment.solvers.portfolio.watch import Watch
 from libs.assignment.solvers.portfolio.whole_bound import Whole, whole_bound, whole_least
 from libs.assignment.solvers.portfolio.whole_tree import search_tree
@@ -54,9 +54,13 @@ neighbourhoods.
 """
 WIDE_TRIES = 40
 """Wide neighbourhoods of a leading goal. Small ones come first and save most, so long waits for a gain are normal."""
-Proof = Callable[[Ints, Callable[[], Ints]], bool]
-"""Raises bounds with the counts near the end of the steps, and returns whether those after them, once there are any,
-are optimal.
+NEAR_GAP = 0.0075
+"""Gap at which steps are enough, if few objects move from counts that were near the bound already. Neighbourhoods gain
+little there, because most of it was gained by the solve before.
+"""
+Proof = Callable[[Ints, Callable[[], Ints], float], bool]
+"""Raises bounds with counts known early, and returns whether the counts after the steps, for which it may wait, are
+optimal within a gap.
 """
 
 
@@ -128,15 +132,15 @@ class Phases:
         """
         if self.is_small:
             return counts
-        nothing = Excess(self.lowered, self.model, self.shares, Relaxation.unknown(self.lowered))
-        least, tries_max = MEND_GAIN * max(1.0, abs(self.cost(counts))), MEND_TRIES * len(counts)
-        walk, began = self._walking(self.model), time.perf_counter()
-        found = self.better(walk.down(counts, least, nothing, self.watch.stop, tries_max), counts)
+        all_, penalty = self.model, penalties(self.model)
+        dear = replace(all_, cost=np.where(penalty, all_.cost, 0.0)) if penalty.any() else all_
+        walk, began, found = self._walking(all_), time.perf_counter(), counts
+        for paid, gain, tries in ((dear, MEND_GAIN, MEND_TRIES), (all_, LEAST_GAIN, POLISH_TRIES)):
+            least = gain * max(1.0, abs(self.cost(found)))
+            guide = Excess(self.lowered, paid, self.shares, Relaxation.unknown(self.lowered))
+            found = self.better(walk.down(found, least, guide, self.watch.stop, tries * len(counts)), found)
+            self._tell(self.lowered.point_of(found))
         self._change_s = (time.perf_counter() - began) / max(walk.tried, 1)
-        self._tell(self.lowered.point_of(found))
-        least, tries_max = LEAST_GAIN * max(1.0, abs(self.cost(found))), POLISH_TRIES * len(counts)
-        found = self.better(walk.down(found, least, nothing, self.watch.stop, tries_max), found)
-        self._tell(self.lowered.point_of(found))
         return found
 
     def relax(self, model: Model, begin: Ints, *, cancelled: Callable[[], bool] | None = None) -> Relaxation:
@@ -257,20 +261,25 @@ class Phases:
         walk = self._walking(self.model)
         self.not_followed = walk.not_followed
         early, late = Future[Ints](), Future[Ints]()
+        waits, gap = relaxation.is_near, self.limits.exact_gap
+        if waits:
+            gap = max(gap, NEAR_GAP)
+            early.set_result(counts)
 
         def proven(_: object) -> bool:
             near = early.result()
-            return proves is not None and not self.watch.stop() and proves(near, late.result)
+            return proves is not None and not self.watch.stop() and proves(near, late.result, gap)
 
         with Beside(proven) as proving, ExitStack() as at_error:
             for waited in (early, late):
                 at_error.callback(waited.cancel)
-            counts = self._down(walk, relaxation, counts, early=early.set_result)
+            counts = self._down(walk, relaxation, counts, early=None if waits else early.set_result)
             if not early.done():
                 early.set_result(counts)
             late.set_result(counts)
             self._tell(self.lowered.point_of(counts))
-            search = self._searched(relaxation, counts, bound, lambda: proving.is_over and proving.result())
+            if not (waits and proving.result()):
+                search = self._searched(relaxation, counts, bound, lambda: proving.is_over and proving.result())
             self.proven = proving.result()
         if self.proven:  # what neighbourhoods gained until then depends on the machine, and is within the exact gap
             return counts

@@ -48,6 +48,7 @@ class Relaxation:
     raw         (C,) or None   the values of all columns as a solver found them, in which steps may be fractions and
                                containers may want more than there is, and which pays for cuts. None if it is
                                `point`, or there is no plan
+    is_near     bool           whether the counts that it is for move few objects, and cost little above the bound
     """
 
     fractional: Floats | None
@@ -58,6 +59,7 @@ class Relaxation:
     timed_out: bool
     rows: Floats | None = None
     raw: Floats | None = None
+    is_near: bool = False
 
     @classmethod
     def unknown(cls, lowered: Lowered) -> Relaxation:

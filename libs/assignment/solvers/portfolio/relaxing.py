@@ -143,7 +143,7 @@ class Relaxing:
         if by_columns or is_little_changed(self.lowered, self.begin):
             alone, step = self._step()
             if self._is_enough(step):
-                return step
+                return replace(step, is_near=True)
             if by_columns:
                 return step if self._is_late(COLUMNS_CHANGES) else self._by_columns(alone, step)
         found = self.whole()

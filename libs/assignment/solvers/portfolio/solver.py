@@ -219,9 +219,10 @@ class _Run:
         """Return whether another level with costs comes after `level`."""
         return any(one.cost.any() for one in self.lowered.levels[level + 1 :])
 
-    def _near(self, level: int, value: float) -> float:
-        """Return the largest value of the level that its bound proves, within the exact gap of the limits."""
-        return self._least + self.limits.exact_gap * abs(value) + self.lowered.compiled.tolerance(level, value)
+    def _near(self, level: int, value: float, gap: float | None = None) -> float:
+        """Return the largest value of the level that its bound proves within a gap, by default the exact gap."""
+        gap = self.limits.exact_gap if gap is None else gap
+        return self._least + gap * abs(value) + self.lowered.compiled.tolerance(level, value)
 
     def _search(self, level: int, model: Model) -> None:
         """Search `level`, and relax it first if no known relaxation bounds it.
@@ -288,7 +289,7 @@ class _Run:
         self.caller.tell(level, value, self._least)
 
     def _proves(
-        self, phases: Phases, model: Model, relaxation: Relaxation, near: Ints, found: Callable[[], Ints]
+        self, phases: Phases, model: Model, relaxation: Relaxation, near: Ints, found: Callable[[], Ints], gap: float
     ) -> bool:
         """Raise the bound of the level by whole objects, and return whether it proves the counts `found` (Q,) optimal.
 
@@ -297,7 +298,7 @@ class _Run:
         if relaxation.rows is not None:
             self._least = max(self._least, phases.whole_bound(model, relaxation.rows, near, BESIDE_SHARE).bound)
         value = model.objective(self.lowered.point_of(found()))
-        return value <= self._near(self._level, value)
+        return value <= self._near(self._level, value, gap)
 
     def _count(self, phases: Phases) -> None:
         self.tried, self.improved = self.tried + phases.tried, self.improved + phases.improved

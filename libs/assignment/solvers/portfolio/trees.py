@@ -68,19 +68,22 @@ class Trees:
         until: float,
         cancelled: Callable[[], bool] | None = None,
         points: bool = False,
+        nodes_max: int | None = None,
     ) -> None:
         """Solve the trees, and return when all have ended, at the latest at time.perf_counter() `until`.
 
-        price   (N,) usable prices of all rows of `model`
-        x       (C,) the best point known
-        rest    what all trees together may leave open
-        points  whether points are wanted, and not only bounds
+        price      (N,) usable prices of all rows of `model`
+        x          (C,) the best point known
+        rest       what all trees together may leave open
+        points     whether points are wanted, and not only bounds
+        nodes_max  most nodes of one tree; None: a share of those of all trees
         """
         self._pool, self._cancelled, self._points, self._rest = pool, cancelled, points, rest
         parts = max(len(chosen), 1)
-        nodes_max = min(max(NODES // parts, NODES_MIN), NODES_MAX)
-        if not price.any():
-            nodes_max = max(len(lowered.container) // COUNTS_OF_NODE // parts, nodes_max)
+        if nodes_max is None:
+            nodes_max = min(max(NODES // parts, NODES_MIN), NODES_MAX)
+            if not price.any():
+                nodes_max = max(len(lowered.container) // COUNTS_OF_NODE // parts, nodes_max)
         self.subs = list(parts_at_prices(lowered, model, shares.each(chosen), x, price[: len(lowered.classes.size)]))
         self.starts = np.array([float((sub.model.cost * x[sub.columns]).sum()) for sub in self.subs])
         loose = LOOSE if points else 1.0

@@ -21,6 +21,8 @@ from libs.mip.model import Model
 
 CONTAINERS_MAX = 100
 """Most containers that are asked. If more seem to pay in spite of all objects, it is for another reason."""
+NODES = 50
+"""Nodes of one tree. More seldom tell of another container that it must pay, and take most of the time."""
 MUST_MAX, MUST_SHARE = 5, 0.01
 """Most containers whose cuts are left out: in all, or as a share of all. If more must pay, objects are scarce, and
 others pay too. Then prices have to be about that.
@@ -47,11 +49,13 @@ def without_unavoidable(
     """
     if not (lowered.has_cuts and shares.separates(first)):
         return first
-    paying = _paying(lowered, first, shares)
+    paying = _paying(lowered, first, shares, counts)
     if not 0 < len(paying) <= CONTAINERS_MAX:
         return first
     price, x = np.zeros(len(first.row_lower)), lowered.point_of(counts)
-    least, _ = whole_least(lowered, first, shares, price, x, paying, pool=pool, until=until, cancelled=cancelled)
+    least, _ = whole_least(
+        lowered, first, shares, price, x, paying, pool=pool, until=until, cancelled=cancelled, nodes_max=NODES
+    )
     must = np.zeros(len(lowered.problem.containers))
     must[paying] = least > lowered.compiled.tolerance(level, float(least.max()))
     if must.sum() > max(MUST_MAX, MUST_SHARE * len(must)):
@@ -60,10 +64,10 @@ def without_unavoidable(
     return replace(first, row_lower=np.where(cuts, -np.inf, first.row_lower))
 
 
-def _paying(lowered: Lowered, first: Model, shares: Shares) -> Ints:
-    """Return the containers that pay for the first goal with all the objects that their counts allow.
+def _paying(lowered: Lowered, first: Model, shares: Shares, counts: Ints) -> Ints:
+    """Return the containers that pay for the first goal now, and with all the objects that their counts allow.
 
     Those that pay for what they have too much of are among them.
     """
-    full = lowered.point_of(first.upper[: len(lowered.kind)])
-    return np.flatnonzero(shares.costs(first.cost, full) > 0)
+    now, full = (lowered.point_of(some) for some in (counts, first.upper[: len(lowered.kind)]))
+    return np.flatnonzero((shares.costs(first.cost, now) > 0) & (shares.costs(first.cost, full) > 0))

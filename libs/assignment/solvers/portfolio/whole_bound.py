@@ -114,14 +114,28 @@ def whole_least(
     pool: Pool,
     until: float,
     cancelled: Callable[[], bool] | None = None,
+    nodes_max: int | None = None,
 ) -> tuple[Floats, bool]:
     """Return the least cost (k,) of each container `chosen` (k,) in whole objects, net of the prices of its objects.
 
-    It is a lower bound. Return also whether the clock ended the search for one. Arguments as in `whole_bound`.
+    It is a lower bound. Return also whether the clock ended the search for one. Arguments as in `whole_bound`;
+    `nodes_max` as in `Trees`.
     """
     price = usable_prices(model, price)
     rest = REST * max(1.0, abs(bound_from_prices(model, price)))
-    trees = Trees(lowered, model, shares, price, x, chosen, rest, pool=pool, until=until, cancelled=cancelled)
+    trees = Trees(
+        lowered,
+        model,
+        shares,
+        price,
+        x,
+        chosen,
+        rest,
+        pool=pool,
+        until=until,
+        cancelled=cancelled,
+        nodes_max=nodes_max,
+    )
     return trees.bounds, trees.timed_out
 
 

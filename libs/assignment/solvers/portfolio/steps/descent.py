@@ -26,10 +26,12 @@ VISITS = 2_000_000
 """Number of classes and counts that single steps look at between two checks of the clock."""
 TRIES = 500_000
 """Number of changes evaluated in double steps between two checks of the clock."""
-PATIENCE, PATIENCE_MIN = 10, 5_000_000
+PATIENCE, PATIENCE_MIN = 10, 1_000_000
 """Number of changes, per group of alike counts and at least, that must together save what the caller of a descent asks
 for.
 """
+ASKED = 5_000_000
+"""Number of changes for which the caller asks that. Fewer must save so much less."""
 EARLY, EARLY_MIN = 20, 2_000_000
 """Number of changes, per group of alike counts and at least, after which a long descent is within a percent of its
 end.
@@ -105,6 +107,7 @@ class Walk:
         if tries_max == UNLIMITED:
             self._leave(n, s, guide, least, stop)
         patience = max(PATIENCE * self.groups, PATIENCE_MIN)
+        worth *= min(1.0, patience / ASKED)
         cost, until = n.cost @ s.value, s.tried[0] + patience
         hears_at = s.tried[0] + max(EARLY * self.groups, EARLY_MIN)
         while not stop() and s.tried[0] < tries_max:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import count
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 from libs.assignment.language.arrays import Ints
-from libs.assignment.solvers.portfolio import relaxation_by_columns, relaxing
+from libs.assignment.solvers.portfolio import relaxation_by_columns, relaxing, unpaid
 from libs.assignment.solvers.portfolio.alone import Alone
 from libs.assignment.solvers.portfolio.phases import MEND_TRIES, POLISH_TRIES, WORTH, Phases
 from libs.assignment.solvers.portfolio.relaxation import Relaxation
@@ -19,6 +20,7 @@ from libs.assignment.solvers.portfolio.relaxation_by_container import relax_by_c
 from libs.assignment.solvers.portfolio.solver import solve_portfolio
 from libs.assignment.solvers.portfolio.steps.descent import Guide, Walk
 from libs.assignment.solvers.portfolio.thread_pool import ThreadPool
+from libs.assignment.solvers.portfolio.unpaid import penalties
 from libs.assignment.solvers.portfolio.watch import Clock
 from tests.libs.assignment.solvers.portfolio.test_solver import SEARCHED, lowered_world, world
 
@@ -58,6 +60,29 @@ def test_what_saves_most_is_mended_before_anything_is_polished(seed: int, monkey
     assert ended <= mended
     assert phases.cost(polished) == ended
     assert (mending, polishing) == (MEND_TRIES * len(held), POLISH_TRIES * len(held)), "work ends them, and no clock"
+
+
+def test_mending_visits_those_who_pay_penalties_and_polishing_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    lowered, phases = lowered_world(2)
+    guides, down = list[Guide](), Walk.down
+
+    def recorded(walk: Walk, counts: Ints, least: float, guide: Guide, *given: Any) -> Ints:
+        guides.append(guide)
+        return down(walk, counts, least, guide, *given)
+
+    monkeypatch.setattr(Walk, "down", recorded)
+    cost, held = phases.model.cost, lowered.point_of(lowered.held)
+    for dear, visits in ((np.median(cost[cost > 0]), True), (math.inf, False)):
+        monkeypatch.setattr(unpaid, "DEAR", dear / np.median(cost[cost > 0]))
+        penalty = penalties(phases.model)
+        assert penalty.any() == visits
+        phases.mended(lowered.held)
+        mends, polishes = (guide.at(held) for guide in guides[-2:])
+        paid = phases.shares.costs(np.where(penalty, cost, 0.0) if visits else cost, held)
+        everything = phases.shares.costs(cost, held)
+        paid[phases.shares.sink] = everything[phases.shares.sink] = 0.0
+        assert mends == pytest.approx(paid)
+        assert polishes == pytest.approx(everything)
 
 
 def test_relaxations_that_would_take_the_time_of_the_steps_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:

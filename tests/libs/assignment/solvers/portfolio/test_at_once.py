@@ -22,6 +22,7 @@ from libs.assignment.solvers.portfolio import alone as alone_module
 from libs.assignment.solvers.portfolio import relaxing
 from libs.assignment.solvers.portfolio import unpaid as unpaid_module
 from libs.assignment.solvers.portfolio.neighbourhoods import Search
+from libs.assignment.solvers.portfolio.phases import NEAR_GAP
 from libs.assignment.solvers.portfolio.relaxation import Relaxation, relax
 from libs.assignment.solvers.portfolio.relaxing import Relaxing, Stepped, stepped
 from libs.assignment.solvers.portfolio.steps import descent
@@ -228,7 +229,8 @@ def test_a_proof_ends_the_neighbourhoods(monkeypatch: pytest.MonkeyPatch) -> Non
     def until_stopped(search: Search, *given: Any) -> None:
         ended.append(told(given[4]))
 
-    def proves(_: Ints, found: Callable[[], Ints]) -> bool:
+    def proves(_: Ints, found: Callable[[], Ints], gap: float) -> bool:
+        assert gap == phases.limits.exact_gap
         asked.append(found())
         return True
 
@@ -239,6 +241,26 @@ def test_a_proof_ends_the_neighbourhoods(monkeypatch: pytest.MonkeyPatch) -> Non
     assert phases.cost(found) == phases.cost(asked[0]), "the counts of the proof are the answer"
 
 
+@pytest.mark.parametrize("proven", [True, False])
+def test_if_little_has_changed_neighbourhoods_wait_for_the_bound(proven: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bounds begin at once there, with the counts before the steps, and a small gap is enough."""
+    lowered, phases = lowered_world(1)
+    relaxation = replace(relax(lowered, phases.model), is_near=True)
+    events = list[str]()
+
+    def proves(near: Ints, found: Callable[[], Ints], gap: float) -> bool:
+        assert np.array_equal(near, lowered.held)
+        assert gap == NEAR_GAP
+        assert phases.cost(found()) < phases.cost(near)
+        events.append("bound")
+        return proven
+
+    monkeypatch.setattr(Search, "run", lambda *_: events.append("neighbourhoods"))
+    phases.improve(relaxation, lowered.held, relaxation.bound, proves)
+    assert events == (["bound"] if proven else ["bound", "neighbourhoods"])
+    assert phases.proven == proven
+
+
 def test_bounds_begin_beside_long_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(descent, "EARLY", 0)
     monkeypatch.setattr(descent, "EARLY_MIN", 1)
@@ -247,7 +269,7 @@ def test_bounds_begin_beside_long_steps(monkeypatch: pytest.MonkeyPatch) -> None
     relaxation = relax(lowered, phases.model)
     costs, last = list[float](), threading.Event()
 
-    def proves(near: Ints, found: Callable[[], Ints]) -> bool:
+    def proves(near: Ints, found: Callable[[], Ints], _: float) -> bool:
         costs.append(phases.cost(near))
         assert not last.is_set(), "the last steps wait for it in this test"
         last.set()

@@ -15,8 +15,10 @@ from libs.assignment.model.lower import lower
 from libs.assignment.solvers.portfolio import joint_columns, relaxing, solver
 from libs.assignment.solvers.portfolio.joint import Joint, search_together
 from libs.assignment.solvers.portfolio.relaxation import quiet_columns, relax, without_quiet
+from libs.assignment.solvers.portfolio.relaxation_by_container import AVOIDABLE
 from libs.assignment.solvers.portfolio.thread_pool import ThreadPool
 from libs.assignment.solvers.portfolio.watch import Clock
+from libs.assignment.solvers.portfolio.whole_bound import Whole
 from libs.assignment.solvers.settings import PortfolioLimits
 from tests.libs.assignment.solvers.portfolio.test_solver import PARTIES, world
 
@@ -123,6 +125,27 @@ def test_the_first_priority_is_bounded_in_whole_objects_before_the_last() -> Non
     assert first.first.bound == pytest.approx(5.0, abs=1e-4)
     assert first.first.gained == pytest.approx([0.0, 5.0, *[0.0] * (PARTIES - 1)], abs=1e-4)
     assert first.whole is None
+
+
+def test_a_small_gap_is_for_the_last_goal_and_hardly_for_the_first() -> None:
+    lowered = lower(half_an_object_off(0))
+    joint = search_together(
+        lowered, 0.0, lowered.held, PortfolioLimits(exact_columns_max=0), 0, Clock(600.0), lambda _: None, ThreadPool()
+    )
+    assert joint is not None
+    _, first, last = lowered.values(lowered.point_of(joint.counts))
+    assert first == pytest.approx(5.0, abs=1e-4)
+
+    def proves(first_bound: float, last_bound: float, gap: float) -> bool:
+        bounded = Whole(first_bound, np.zeros(PARTIES + 1))
+        return replace(joint, first=bounded, bound=last_bound + first, last=None, whole=None).proves(joint.counts, gap)
+
+    assert proves(first, last, 0.0)
+    assert proves(first, 0.992 * last, 0.01)
+    assert not proves(first, 0.992 * last, 0.005)
+    assert proves(first * (1.0 - 0.5 * AVOIDABLE), last, 0.01)
+    assert not proves(first * (1.0 - 2.0 * AVOIDABLE), last, 0.01), "a promise is no part of a gap"
+    assert not proves(0.0, last, 0.01)
 
 
 def test_what_the_first_priority_must_cost_bounds_the_last_one_better(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 from libs.assignment import GroupCountSpec, Limit, Limits, Problem, SingleGroupFailureBufferSpec, solve
+from libs.assignment.language.arrays import Floats, Ints
 from libs.assignment.model.lower import lower
+from libs.assignment.solvers.portfolio import unavoidable
 from libs.assignment.solvers.portfolio.containers_of import shares_of
 from libs.assignment.solvers.portfolio.phases import Phases
 from libs.assignment.solvers.portfolio.solver import solve_portfolio
@@ -51,6 +53,26 @@ def test_the_cuts_of_containers_that_must_pay_are_left_out(needs: tuple[float, .
     assert (freed >= lowered.stated).all()
     assert np.isneginf(found.row_lower[freed]).all()
     assert same_but_sides(found, model)
+
+
+def test_containers_that_pay_nothing_now_are_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With all objects the first party pays for too many in a hall, and with one in each hall for nothing."""
+    problem = halls(0.5, 2.5)
+    spread = GroupCountSpec(scope="party", partition="hall", dimension="worth", limit=Limit(default=1.0))
+    problem.add_goal(spread, normalise=False)
+    lowered, asked, real = lower(problem), list[Ints](), unavoidable.whole_least
+    model = lowered.at(1, (0.0,))
+
+    def noted(*given: Any, **named: Any) -> tuple[Floats, bool]:
+        asked.append(given[5])
+        return real(*given, **named)
+
+    monkeypatch.setattr(unavoidable, "whole_least", noted)
+    with ThreadPool() as pool:
+        for counts in (lowered.held, lowered.counts(np.array([0, 2, 0, 2]))):
+            shares = shares_of(lowered, model.cost)
+            without_unavoidable(lowered, 1, model, shares, counts, pool=pool, until=math.inf)
+    assert [some.tolist() for some in asked] == [[0, 1], [1]]
 
 
 def same_but_sides(found: Model, model: Model) -> bool:

@@ -145,6 +145,10 @@ def test_changes_that_save_too_little_together_end_it(seed: int, monkeypatch: py
     assert few < all_tries
     assert hasty >= patient
     assert found(0.0)[0] <= patient + LEAST, "whatever saves anything goes on"
+    monkeypatch.setattr(descent, "ASKED", 10)
+    some = found(0.1)
+    monkeypatch.setattr(descent, "ASKED", 10_000)
+    assert found(100.0) == some, "fewer changes than the caller meant must save so much less"
 
 
 def two_halls() -> Problem:
