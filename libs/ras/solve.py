@@ -22,7 +22,7 @@ from libs.domain.uplinks import weighs_uplinks
 from libs.plan_check.churn import ChurnBudget, check_churn, churn_budget, counted_preemptions, needs_repair
 from libs.plan_check.hard_limits import excess
 from libs.plan_check.regression import TOLERANCE, broken_promises, check_regression
-from libs.ras.bundle_limits import with_time
+from libs.ras.bundle_limits import for_region, with_time
 from libs.ras.churn import Churn, divided, without_requests
 from libs.ras.evaluate import Score, coverage_of, evaluate
 from libs.ras.extraction import extract_targets
@@ -111,7 +111,7 @@ class _Solve:
         *,
         keeps_promises: bool = True,
     ) -> None:
-        self.limits, self.seed = limits, seed
+        self.limits, self.seed = for_region(limits), seed
         self.progress, self.cancelled, self.pool = progress, cancelled, pool
         self.keeps_promises, self.weighs = keeps_promises, False  # weighs: for a sum, although this solve fixes first
         self.snapshot = repairing_lawfully(snapshot)

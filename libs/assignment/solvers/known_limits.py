@@ -13,7 +13,7 @@ from libs.assignment.solvers.settings import MipLimits, Partitioning, PortfolioL
 TIME = ("time_s_max",)
 SEARCH = (*TIME, "tries_max", "threads", "first_improving")
 MIP = (*TIME, "nodes_max", "relative_gap")
-PORTFOLIO = (*MIP, "neighbourhoods_max", "stall", "stall_gain", "exact_columns_max", "whole_bound")
+PORTFOLIO = (*MIP, "neighbourhoods_max", "stall", "stall_gain", "near_gap", "exact_columns_max", "whole_bound")
 PARTS = ("parts", "deal", "split", "together", "workers", "polish", "insist")
 
 KNOWN: Mapping[str, tuple[str, ...]] = {

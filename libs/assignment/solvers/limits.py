@@ -61,6 +61,8 @@ class Limits:
     neighbourhoods_max  neighbourhoods to try; twice the containers, at least 30
     stall, stall_gain   end once `stall` neighbourhoods in a row gained less than `stall_gain` of the bound together;
                         8 or a 25th of the containers, and 2e-4
+    near_gap            gap that is good enough, without neighbourhoods, where little has changed since the initial
+                        assignment; that of `relative_gap`
     exact_columns_max   problems with at most this many count columns are solved as one, exactly; 200. Unless it is 0 or
                         `neighbourhoods_max` is given, those of up to 1,000 are too, after a search without proof
     whole_bound         whether trees of single containers raise the bound by whole objects; True. Without them it is
@@ -88,6 +90,7 @@ class Limits:
     neighbourhoods_max: int | None = None
     stall: int | None = None
     stall_gain: float | None = None
+    near_gap: float | None = None
     exact_columns_max: int | None = None
     whole_bound: bool | None = None
     parts: int | None = None
@@ -102,7 +105,7 @@ class Limits:
         """Check every field that is set."""
         for name, least in _WHOLE.items():
             _check_whole(name, getattr(self, name), least, endless=name in _ENDLESS)
-        for name in ("time_s_max", "relative_gap", "stall_gain", "polish"):
+        for name in ("time_s_max", "relative_gap", "stall_gain", "near_gap", "polish"):
             _check_number(name, getattr(self, name))
         for name in _SWITCHES:
             if not isinstance(getattr(self, name), bool | None):

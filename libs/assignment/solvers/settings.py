@@ -122,6 +122,8 @@ class PortfolioLimits:
                         `stall_gain` of the bound, or if none is expected to gain its share of that; None: 8, or a
                         25th of the containers if that is more
     stall_gain          gain below which the search stops, as a share of the lower bound: see `stall`
+    near_gap            gap at which steps are enough, if few objects move from an assignment that was near the bound
+                        already. Neighbourhoods then wait for the bound; up to `exact_gap`: they do not
     exact_columns_max   a problem with at most this many counts is solved as a whole by branch and bound. Unless it is 0
                         or `neighbourhoods_max` is given, one of up to 1,000 counts is too, after a search without
                         proof. For a priority before the last one it is 5,000 counts
@@ -134,6 +136,7 @@ class PortfolioLimits:
     neighbourhoods_max: int | None = None
     stall: int | None = None
     stall_gain: float = 2e-4
+    near_gap: float = 0.0
     exact_columns_max: int = 200
     exact_nodes_max: int = 500
     exact_gap: float = 1e-5
@@ -142,7 +145,7 @@ class PortfolioLimits:
     def __post_init__(self) -> None:
         """Raise BadValues if a number is below its least value: 1 for `stall`, and 0 for all other limits."""
         whole = ("neighbourhoods_max", "exact_columns_max", "exact_nodes_max")
-        least = dict.fromkeys((*whole, "time_s_max", "stall_gain", "exact_gap"), 0) | {"stall": 1}
+        least = dict.fromkeys((*whole, "time_s_max", "stall_gain", "near_gap", "exact_gap"), 0) | {"stall": 1}
         for field, at_least in least.items():
             value = getattr(self, field)
             if value is not None and not value >= at_least:

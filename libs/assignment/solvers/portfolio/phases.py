@@ -54,10 +54,6 @@ neighbourhoods.
 """
 WIDE_TRIES = 40
 """Wide neighbourhoods of a leading goal. Small ones come first and save most, so long waits for a gain are normal."""
-NEAR_GAP = 0.0075
-"""Gap at which steps are enough, if few objects move from counts that were near the bound already. Neighbourhoods gain
-little there, because most of it was gained by the solve before.
-"""
 Proof = Callable[[Ints, Callable[[], Ints], float], bool]
 """Raises bounds with counts known early, and returns whether the counts after the steps, for which it may wait, are
 optimal within a gap.
@@ -74,7 +70,7 @@ class Phases:
                   For branch and bound on the whole, it is the objective of `stated`
     tried         number of neighbourhoods solved
     improved      number of neighbourhoods that gained
-    proven        whether the answer is optimal within `exact_gap` of the limits
+    proven        whether the answer is optimal within the gap that is good enough
     tree_bound    the lower bound from branch and bound on the whole problem; -inf without branch and bound
     not_followed  names of the specs whose columns steps cannot follow. If there are any, no steps were made
 
@@ -261,9 +257,9 @@ class Phases:
         walk = self._walking(self.model)
         self.not_followed = walk.not_followed
         early, late = Future[Ints](), Future[Ints]()
-        waits, gap = relaxation.is_near, self.limits.exact_gap
+        gap = max(self.limits.exact_gap, self.limits.near_gap if relaxation.is_near else 0.0)
+        waits = gap > self.limits.exact_gap
         if waits:
-            gap = max(gap, NEAR_GAP)
             early.set_result(counts)
 
         def proven(_: object) -> bool:
@@ -281,7 +277,7 @@ class Phases:
             if not (waits and proving.result()):
                 search = self._searched(relaxation, counts, bound, lambda: proving.is_over and proving.result())
             self.proven = proving.result()
-        if self.proven:  # what neighbourhoods gained until then depends on the machine, and is within the exact gap
+        if self.proven:  # what neighbourhoods gained until then depends on the machine, and is within the gap
             return counts
         self.tried, self.improved = search.solved, search.improved
         self.watch.note(timed_out=search.timed_out)

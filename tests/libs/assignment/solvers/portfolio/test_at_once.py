@@ -22,7 +22,6 @@ from libs.assignment.solvers.portfolio import alone as alone_module
 from libs.assignment.solvers.portfolio import relaxing
 from libs.assignment.solvers.portfolio import unpaid as unpaid_module
 from libs.assignment.solvers.portfolio.neighbourhoods import Search
-from libs.assignment.solvers.portfolio.phases import NEAR_GAP
 from libs.assignment.solvers.portfolio.relaxation import Relaxation, relax
 from libs.assignment.solvers.portfolio.relaxing import Relaxing, Stepped, stepped
 from libs.assignment.solvers.portfolio.steps import descent
@@ -241,24 +240,32 @@ def test_a_proof_ends_the_neighbourhoods(monkeypatch: pytest.MonkeyPatch) -> Non
     assert phases.cost(found) == phases.cost(asked[0]), "the counts of the proof are the answer"
 
 
+@pytest.mark.parametrize("near_gap", [0.0, 0.01])
 @pytest.mark.parametrize("proven", [True, False])
-def test_if_little_has_changed_neighbourhoods_wait_for_the_bound(proven: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Bounds begin at once there, with the counts before the steps, and a small gap is enough."""
+def test_if_little_has_changed_neighbourhoods_wait_for_the_bound(
+    near_gap: float, proven: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bounds begin at once there, with the counts before the steps, and the gap of the caller is good enough."""
     lowered, phases = lowered_world(1)
+    phases.limits = replace(phases.limits, near_gap=near_gap)
     relaxation = replace(relax(lowered, phases.model), is_near=True)
-    events = list[str]()
+    events, waits = list[str](), near_gap > 0
 
     def proves(near: Ints, found: Callable[[], Ints], gap: float) -> bool:
-        assert np.array_equal(near, lowered.held)
-        assert gap == NEAR_GAP
-        assert phases.cost(found()) < phases.cost(near)
+        assert gap == max(near_gap, phases.limits.exact_gap)
+        assert (phases.cost(found()) < phases.cost(near)) == waits
         events.append("bound")
         return proven
 
     monkeypatch.setattr(Search, "run", lambda *_: events.append("neighbourhoods"))
     phases.improve(relaxation, lowered.held, relaxation.bound, proves)
-    assert events == (["bound"] if proven else ["bound", "neighbourhoods"])
     assert phases.proven == proven
+    if waits:
+        assert events == (["bound"] if proven else ["bound", "neighbourhoods"])
+    else:
+        assert sorted(events) == ["bound", "neighbourhoods"]
+    phases.improve(replace(relaxation, is_near=False), lowered.held, relaxation.bound, lambda *given: given[2] > 1e-4)
+    assert not phases.proven, "much has changed"
 
 
 def test_bounds_begin_beside_long_steps(monkeypatch: pytest.MonkeyPatch) -> None:
