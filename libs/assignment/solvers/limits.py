@@ -60,7 +60,7 @@ class Limits:
 
     neighbourhoods_max  neighbourhoods to try; twice the containers, at least 30
     stall, stall_gain   end once `stall` neighbourhoods in a row gained less than `stall_gain` of the bound together;
-                        8 or a 25th of the containers, and 2e-4
+                        8 (30 with at most 5,000 counts) or a 25th of the containers, and 2e-4
     near_gap            gap that is good enough, without neighbourhoods, where little has changed since the initial
                         assignment; that of `relative_gap`
     exact_columns_max   problems with at most this many count columns are solved as one, exactly; 200. Unless it is 0 or

@@ -119,8 +119,8 @@ class PortfolioLimits:
                         0: the start is the answer
     neighbourhoods_max  most neighbourhoods to try; None: twice the number of containers, at least 30
     stall               number of neighbourhoods: the search stops if so many in a row together gain less than
-                        `stall_gain` of the bound, or if none is expected to gain its share of that; None: 8, or a
-                        25th of the containers if that is more
+                        `stall_gain` of the bound, or if none is expected to gain its share of that; None: 8, or 30
+                        with at most 5,000 counts, or a 25th of the containers if that is more
     stall_gain          gain below which the search stops, as a share of the lower bound: see `stall`
     near_gap            gap at which steps are enough, if few objects move from an assignment that was near the bound
                         already. Neighbourhoods then wait for the bound; up to `exact_gap`: they do not

@@ -42,6 +42,17 @@ LEAST_GAIN = 1e-9
 """Least gain relative to the objective; a smaller one is rounding."""
 
 
+STALL, STALL_SHARE = 8, 25
+"""Neighbourhoods without a gain after which a search ends: the least number, and the containers for each of them."""
+FEW_COUNTS, STALL_OF_FEW = 5_000, 30
+"""The same for a problem of at most so many counts. There each takes little time, and later ones often gain much."""
+
+
+def default_stall(containers: int, counts: int) -> int:
+    """Return after how many neighbourhoods without a gain the search of a problem ends, unless its limits say."""
+    return max(STALL_OF_FEW if counts <= FEW_COUNTS else STALL, containers // STALL_SHARE)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effort:
     """The limits on the work of one neighbourhood. They are numbers and no times, so that answers are reproducible.

@@ -19,7 +19,7 @@ from libs.assignment.language.arrays import Bools, Floats, Ints
 from libs.assignment.model.lowered import Lowered
 from libs.assignment.solvers.portfolio.beside import Beside
 from libs.assignment.solvers.portfolio.containers_of import shares_of
-from libs.assignment.solvers.portfolio.neighbourhoods import Search
+from libs.assignment.solvers.portfolio.neighbourhoods import Search, default_stall
 from libs.assignment.solvers.portfolio.relaxation import Relaxation, quiet_columns, without_quiet
 from libs.assignment.solvers.portfolio.relaxing import NOTHING, Ahead, Relaxing, begun_ahead
 from libs.assignment.solvers.portfolio.repair import is_broken, restored
@@ -303,10 +303,8 @@ class Phases:
                 lambda _: self._tell(search.x),
             )
 
-        run(
-            max(30, 2 * containers) if most is None else most,
-            max(8, containers // 25) if self.limits.stall is None else self.limits.stall,
-        )
+        stall = self.limits.stall or default_stall(containers, len(self.lowered.container))
+        run(max(30, 2 * containers) if most is None else most, stall)
         if self.leads and most is None:
             search.widen()
             run(WIDE_TRIES, WIDE_TRIES)

@@ -89,6 +89,7 @@ class Trees:
         loose = LOOSE if points else 1.0
         self._trees = [_tree(sub, price[sub.rows], x[sub.columns], nodes_max, rest / parts, loose) for sub in self.subs]
         self._answers = self._answered(self._trees, until)
+        self._nodes = np.full(len(self.subs), nodes_max)
 
     @property
     def costs(self) -> Floats:
@@ -114,11 +115,15 @@ class Trees:
     def go_on(self, nodes: int, until: float) -> None:
         """Let those trees go on that leave most open, from the best points found, until the others leave little.
 
+        A tree that had as many nodes before would only repeat them.
+
         nodes  of all of them together
         """
         open_ = self.costs - self.bounds
         again = largest(np.where(np.isfinite(open_), open_, 0.0), self._rest)[: nodes // MORE_MIN]
         nodes_max = min(nodes // max(len(again), 1), MORE_MAX)
+        again = again[self._nodes[again] < nodes_max]
+        self._nodes[again] = nodes_max
         trees = []
         for k in again:
             tree, search = self._trees[k]

@@ -34,8 +34,10 @@ COUNTS_MAX = 60_000
 """Most counts of a problem that is searched with columns: each round takes a tree for each container."""
 ROUNDS, PATIENCE = 40, 3
 """Most rounds of proposals, and most in a row, after swings, that find no better prices."""
-NEAR = 2e-3
-"""Distance of a mix from the bound, as a share of it, at which rounds end."""
+NEAR = 3e-3
+"""Distance of a mix from the bound, as a share of it, at which rounds end. Choices after more rounds are no better, and
+bounds hardly.
+"""
 CLOSE = 0.05
 """Distance from which trees that leave much open go on in a round: before, prices change too much."""
 GROW = 1.5

@@ -14,7 +14,12 @@ from libs.assignment.solvers.portfolio.watch import Watch
 from libs.assignment.solvers.settings import PortfolioLimits
 from libs.mip.highs import FINE, Limits
 from libs.mip.model import Model
+from libs.mip.rounding_cuts import with_rounding_cuts
 from libs.mip.sure import solve_surely
+
+SMALL = 300
+"""Most counts of a tree with restarts and strong branching. They save nodes, and take most of the time of a larger one.
+"""
 
 
 class WholeTree(NamedTuple):
@@ -49,8 +54,9 @@ def search_tree(
     better  of whole counts that a solver found, and known ones, returns the better ones that break no row
     """
     within = Limits(nodes_max=limits.exact_nodes_max, relative_gap=limits.exact_gap, absolute_gap=1e-6)
-    known = best = lowered.point_of(counts)
-    bound, optimal, trees = -np.inf, False, 0
+    cut, known = with_rounding_cuts(model), lowered.point_of(counts)
+    best = known
+    small, bound, optimal, trees = len(counts) <= SMALL, -np.inf, False, 0
 
     def improved(found: Floats) -> None:
         nonlocal best
@@ -61,10 +67,12 @@ def search_tree(
 
     for tolerance in (None, FINE):
         found = solve_surely(
-            model,
+            cut,
             replace(within, time_s_max=watch.time_left()),
             start=known,
             seed=seed,
+            restarts=small,
+            strong_branching=small,
             tolerance=tolerance,
             progress=lambda incumbent, least, _: watch.found(best, least),
             improved=improved,

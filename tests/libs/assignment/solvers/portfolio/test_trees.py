@@ -117,7 +117,7 @@ def test_those_that_leave_most_open_share_the_nodes(monkeypatch: pytest.MonkeyPa
         open_ = found.costs - found.bounds
         assert pool.nodes == [1] * PARTIES
         assert (open_ > 0.1).all()
-        for nodes, expected in ((49, []), (160, [53] * 3), (100, [50] * 2), (60, [60]), (99, [80])):
+        for nodes, expected in ((49, []), (160, [53] * 3), (120, [60] * 2), (60, []), (70, [70]), (99, [80])):
             pool.nodes.clear()
             before = found.bounds.copy()
             worst = np.argsort(-(found.costs - found.bounds), kind="stable")
